@@ -156,7 +156,7 @@ def test_an_upgrade_is_rolled_back(kafka_servers: str, registry_url: str, tmp_pa
 
     code, _, err = walk.shell.run(accepted)
     assert code == 0, err
-    notice = next(line for line in err.splitlines() if "is written a second time" in line)
+    notice = next(line for line in err.splitlines() if "are written a second time" in line)
     for name in ("orders", "anomalies", "events.normalised"):
         assert re.search(rf"'{re.escape(name)}' \(uid=\S+\) has micro-batch \d+", notice), notice
     assert walk.last("orders") == walk.wanted.final

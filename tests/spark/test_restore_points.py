@@ -78,7 +78,7 @@ def test_a_job_goes_back_to_a_restore_point(tmp_path: Path) -> None:
     assert restored.exit_code == 0, restored.output
     assert f"after micro-batch {older}" in restored.output
     # The sink has later micro-batches than the restore point.
-    with pytest.raises(CheckpointError, match="is older than what its sinks have"):
+    with pytest.raises(CheckpointError, match="is older than the results in its sinks"):
         environment(tmp_path).execute("tallies")
     before = tallies.written(tmp_path / "out")
     again = {

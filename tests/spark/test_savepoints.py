@@ -176,12 +176,12 @@ def test_a_savepoint_of_a_running_job_is_of_one_moment(
     local = StoredSavepoint(savepoint)
     totals = [state for group in range(128) for state in local.read(f"states/tally/{group}")]
     assert {decode(state.key) for state in totals} <= {*range(KEYS)}
-    with pytest.raises(CheckpointError, match=r"uid=files\) has micro-batch \d+: records"):
+    with pytest.raises(CheckpointError, match=r"uid=files\) has micro-batch \d+: results"):
         start(tmp_path, 1, **{RESTORE: savepoint})
     # A refusal removes nothing, not even with --fresh.
     monkeypatch.setenv("HEADRACE_FRESH", "1")
     job = tmp_path / "checkpoints 0" / "tallies" / "job"
-    with pytest.raises(CheckpointError, match=r"uid=files\) has micro-batch \d+: records"):
+    with pytest.raises(CheckpointError, match=r"uid=files\) has micro-batch \d+: results"):
         start(tmp_path, 0, **{RESTORE: savepoint})
     monkeypatch.delenv("HEADRACE_FRESH")
     assert job.exists()

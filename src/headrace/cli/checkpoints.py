@@ -43,14 +43,15 @@ def restore(
     job: Job,
     micro_batch: Annotated[
         int | None,
-        typer.Argument(help="That of the restore point; by default the newest that is in order."),
+        typer.Argument(help="The restore point to take; by default the newest undamaged one."),
     ] = None,
     directory: Dir = None,
 ) -> None:
     """Put a restore point in the place of the checkpoint of a job that does not run.
 
-    Start the job as ever afterwards: it continues from there. If its sinks have later results, it
-    is refused until headrace.restore.write-again is true; then these are written a second time.
+    Then start the job as usual: it continues from the restore point. If its sinks have later
+    results, the job is refused, unless headrace.restore.write-again is true: then these results
+    are written a second time.
     """
     from headrace.runners.spark.checkpoint.owners import owned
     from headrace.runners.spark.checkpoint.retained import restore as restore_point

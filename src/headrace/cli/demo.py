@@ -51,7 +51,7 @@ def trades(
             "--ab-wait",
             min=0,
             metavar="MS",
-            help="With --kafka: also run a version B; its events wait only so long for orders.",
+            help="With --kafka: also run a version B, whose events wait this long for orders.",
         ),
     ] = None,
     backfill: Annotated[

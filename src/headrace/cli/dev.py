@@ -58,7 +58,7 @@ def up(
 def down(
     folder: Folder = _FOLDER,
     wipe: Annotated[
-        bool, typer.Option("--wipe", help="Remove their files as well: topics, tables, keys.")
+        bool, typer.Option("--wipe", help="Remove the servers' files, too: topics, tables, keys.")
     ] = False,
 ) -> None:
     """Stop the servers of this folder. Their data is kept, except the registry's schemas."""

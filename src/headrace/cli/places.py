@@ -19,7 +19,7 @@ AllowPickles = Annotated[
     bool,
     typer.Option(
         "--allow-pickles",
-        help="Read objects of any class from a savepoint. They can run code of who wrote it.",
+        help="Read objects of all classes from a savepoint. This can run its author's code.",
     ),
 ]
 Job = Annotated[
@@ -41,14 +41,13 @@ def folder_of_checkpoints(directory: str | None) -> str:
     if not folder:
         raise ConfigurationError(
             "no folder of checkpoints is given",
-            hint=f"headrace jobs --dir FOLDER, with the {options.CHECKPOINT_DIR.key} of your"
-            " programs",
+            hint=f"--dir FOLDER, with the {options.CHECKPOINT_DIR.key} of your programs",
         )
     return folder
 
 
 def reach(path: str) -> None:
-    """Have a URL reached as the environment says: HADOOP_CONF_DIR and HEADRACE_SETTINGS."""
+    """Use the environment's access to a URL: HADOOP_CONF_DIR and HEADRACE_SETTINGS."""
     from headrace.common._options import catalogue as options
     from headrace.common._storage.locations import is_url, location_of, use_access
     from headrace.datastream._build.job_settings import environment_settings

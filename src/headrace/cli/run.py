@@ -54,7 +54,7 @@ NoDrain = Annotated[
 FromSavepoint = Annotated[
     str | None,
     typer.Option(
-        "--from-savepoint", metavar="URL", help="Begin from a savepoint, without a checkpoint."
+        "--from-savepoint", metavar="URL", help="Begin from a savepoint, if there is no checkpoint."
     ),
 ]
 AllowNonRestored = Annotated[
@@ -77,7 +77,7 @@ Supervise = Annotated[
     bool,
     typer.Option(
         "--supervise",
-        help="Start the program again when its process, or its Spark, has died.",
+        help="Start the program again when its process, or Spark's JVM, has died.",
     ),
 ]
 MaxRestarts = Annotated[
@@ -86,7 +86,7 @@ MaxRestarts = Annotated[
         "--max-restarts",
         min=0,
         metavar="N",
-        help="With --supervise: how often in a row, without ten minutes between.",
+        help="With --supervise: the most restarts in a row, less than ten minutes apart.",
     ),
 ]
 Standby = Annotated[
@@ -107,7 +107,7 @@ def run(
         typer.Argument(help="The program's own arguments.", show_default=False),
     ] = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start anew, without the checkpoint.")
+        bool, typer.Option("--fresh", help="Start anew: remove the checkpoint and restore points.")
     ] = False,
     local: Local = False,
     no_drain: NoDrain = False,
@@ -125,14 +125,14 @@ def run(
     """Run PROGRAM. It continues from its checkpoint, unless --fresh is given.
 
     Options come before PROGRAM; arguments after PROGRAM belong to the program. Only --fresh may
-    also follow PROGRAM, unless a `--` comes before it. --fresh does not remove what sinks have
-    written.
+    also follow PROGRAM, unless a `--` comes before it. --fresh does not remove the results in
+    sinks.
     """
     given = [f"{STOP_DRAIN.key}=false"] if no_drain else []
     if from_savepoint is not None:
         given.append(f"{RESTORE_PATH.key}={from_savepoint}")
     elif claim_mode is not None:
-        raise ConfigurationError("--claim-mode is about a savepoint", hint="give --from-savepoint")
+        raise ConfigurationError("--claim-mode needs a savepoint", hint="give --from-savepoint")
     if allow_non_restored_state:
         given.append(f"{IGNORE_UNCLAIMED_STATE.key}=true")
     if allow_pickles:

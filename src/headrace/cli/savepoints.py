@@ -47,7 +47,7 @@ def savepoint(job: Job, to: To = None, directory: Dir = None, timeout: Timeout =
 def stop(
     job: Job,
     with_savepoint: Annotated[
-        bool, typer.Option("--savepoint", help="Take a savepoint of the end.")
+        bool, typer.Option("--savepoint", help="Take a savepoint after the last micro-batch.")
     ] = False,
     to: To = None,
     drain: Annotated[
@@ -81,10 +81,10 @@ def rescale(
     directory: Dir = None,
     timeout: Timeout = 600.0,
 ) -> None:
-    """Give JOB another parallelism while it runs; returns when it runs with it.
+    """Give JOB another parallelism while it runs, and wait until it runs with the new one.
 
-    It has no output for a moment, as its state moves to other partitions. It keeps the parallelism
-    when it is started again, until its configuration has another one than now.
+    JOB has no output while its state moves to other partitions. It keeps the new parallelism when
+    it is started again, until parallelism.default in its configuration changes.
     """
     from headrace.runners.spark.checkpoint.requests import RequestKind, new_request
 
@@ -122,7 +122,7 @@ def _wait_for(folder: CheckpointFolder, request: Request, timeout_s: float) -> A
         raise JobError(
             "the job is not running",
             where=where,
-            hint="start it, and ask again; its checkpoint has all that a savepoint would have",
+            hint="start the job, and repeat the command; all its state is in its checkpoint",
         )
     store = folder.signals
     requests.ask(store, request)
@@ -137,16 +137,16 @@ def _wait_for(folder: CheckpointFolder, request: Request, timeout_s: float) -> A
                 raise JobError("the job ended before it answered", where=where)
             break
         if time.monotonic() > deadline:
-            seen = "has not answered" if answer is None else "is still at it"
+            seen = "answered" if answer is None else "completed"
             raise JobError(
-                f"the driver of the job {seen} after {timeout_s:g} s",
+                f"the driver of the job has not {seen} the request after {timeout_s:g} s",
                 where=where,
-                hint="it may be in a long micro-batch, or on a machine that is gone"
-                " (headrace jobs); --timeout waits longer",
+                hint="its micro-batch may be long, or its machine may be lost (headrace jobs);"
+                " --timeout SECONDS waits longer",
             )
         time.sleep(_POLL_SECONDS)
     if answer.status is requests.RequestStatus.FAILED:
-        raise JobError(f"the job refused: {answer.error}", where=where)
+        raise JobError(f"the job refused the request: {answer.error}", where=where)
     return answer
 
 

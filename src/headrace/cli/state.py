@@ -29,7 +29,7 @@ AsText = Annotated[
     bool, typer.Option("--as-text", help="Show keys and values as texts, whatever their types.")
 ]
 _AS_TEXT = "--as-text shows keys and values of several types"
-Limit = Annotated[int, typer.Option("--limit", min=1, help="At most so many rows.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, help="The largest number of rows.")]
 
 app = typer.Typer(help="Show the state of a savepoint, a checkpoint or a restore point.")
 
@@ -72,7 +72,7 @@ def get(
         str,
         typer.Argument(
             metavar="KEY",
-            help="The key, as JSON; otherwise a text. An array is a tuple, or a list.",
+            help="The key as JSON, or else as text. An array is a tuple or a list.",
         ),
     ],
     as_text: AsText = False,
@@ -128,8 +128,8 @@ def export(
 
 @app.command("diff")
 def compare(
-    first: Annotated[str, typer.Argument(metavar="A", help="As the URL of `headrace state show`.")],
-    second: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
+    first: Annotated[str, typer.Argument(metavar="A", help="A URL, as of `headrace state show`.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="The URL to compare A with.")],
     limit: Limit = 20,
     allow_pickles: AllowPickles = False,
     as_json: AsJson = False,
@@ -161,7 +161,7 @@ def _load(url: str, allow_pickles: bool = False) -> Savepoint:
 
 @contextmanager
 def _errors_of_spark(hint: str | None = None) -> Iterator[None]:
-    """Raise an error of Spark, or of a task, in one line, with ``hint`` if there is no better."""
+    """Raise errors of Spark and its tasks in one line; ``hint``: if there is no better one."""
     from headrace.runners.spark.state_tables import errors_in_one_line
 
     with errors_in_one_line(hint, _AS_TEXT):

@@ -71,8 +71,8 @@ class Supervisor:
                 delay_ms = self._strategy.delay_ms(monotonic_ms())
                 if delay_ms is None:
                     print(
-                        f"headrace: the program {reason}, too often in a row: it is not started"
-                        " again",
+                        f"headrace: the program {reason}; after too many restarts in a row, it is"
+                        " not started again",
                         file=sys.stderr,
                     )
                     return exit_code

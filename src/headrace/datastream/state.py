@@ -367,7 +367,7 @@ class StateDescriptor:
             raise PlanError(f"state {self.name!r}: expected a function, not {function!r}")
         if type(version) is not int or version <= self._evolution.version:
             raise PlanError(
-                f"state {self.name!r}: {version!r} is no version above {self._evolution.version}",
+                f"state {self.name!r}: {version!r} is not above version {self._evolution.version}",
                 hint="versions are ascending integers, the first is 1",
             )
         migrations = (*self._evolution.migrations, (version, function))

@@ -76,7 +76,7 @@ class StopRequest:
         """
         with self._lock:
             if self._closed or self._stop is not None:
-                raise JobError("the job has ended, or stops already")
+                raise JobError("the job has ended, or is already stopping")
             self._stop = stop
 
     def close(self) -> Stop | None:

@@ -108,8 +108,8 @@ class Layout:
         if not names:
             return None
         return (
-            f"no uid: {', '.join(names)}. What they keep is found again by their kind, name and"
-            " function, and by what feeds them; .uid(...) keeps it when these change"
+            f"no uid: {', '.join(names)}. Their state is found again by kind, name, function and"
+            " inputs; .uid(...) keeps the state if these change"
         )
 
 
@@ -157,7 +157,7 @@ def check_layout_change(
     for given_up in before.given_up:
         if given_up in claimed:
             raise CheckpointError(
-                f"what the checkpoint kept for the {claimed[given_up]} was given up before",
+                f"the checkpoint's state of the {claimed[given_up]} was dropped before",
                 hint="give it another uid: its state then begins empty",
             )
     for part in before.parts:
@@ -216,11 +216,11 @@ def _unclaimed_error(part: StatefulPart, now: Layout, states: States) -> Checkpo
     }[part.role]
     known = sorted(str(other) for other in now.parts if other.role == part.role)
     return CheckpointError(
-        f"the program has no {part} any more, and the checkpoint keeps {kept}",
+        f"the program has no {part} any more, and the checkpoint has {kept}",
         where={f"{part.role}s now": ", ".join(known) or "none"},
         hint="put it back, or drop its state: `headrace run --allow-non-restored-state`, or"
         f" {IGNORE_UNCLAIMED_STATE.key}: true;"
-        " an operator without a uid is found again by its kind, name, function and what feeds it",
+        " an operator without a uid is found again by its kind, name, function and inputs",
     )
 
 

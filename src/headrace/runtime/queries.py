@@ -75,7 +75,7 @@ def internal_keys(keys: Sequence[Any]) -> list[Any]:
     if len(keys) > MAX_KEYS:
         raise StateQueryError(
             f"a query has {len(keys):,} keys; it may have {MAX_KEYS:,}",
-            hint="ask several times; the answers say of which micro-batch they are",
+            hint="ask several times: each answer has the number of its micro-batch",
         )
     return [*map(to_internal_key, keys)]
 
@@ -170,7 +170,7 @@ class QueryBudget:
         self._at = now
         if self._left <= 0:
             raise QueryBudgetError(
-                f"queries use more than {self._share:g} of a core, which is what they may use",
+                f"all queries together may not use more than {self._share:g} of a core",
                 hint=f"ask less often, or for fewer keys; or set {QUERY_SHARE.key} when the job is"
                 " started",
             )

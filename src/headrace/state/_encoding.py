@@ -225,7 +225,7 @@ def _namespace_of(text: str) -> Any:
         return with_tuples(json.loads(text))
     except ValueError as error:
         raise ConfigurationError(
-            f"the namespace {text!r} is no JSON",
+            f"the namespace {text!r} is not JSON",
             hint="a window is [start, end] in ms; for windows of a program's own classes,"
             " read and write with as_pickle=True",
         ) from error

@@ -140,7 +140,7 @@ def _key_column(
     key, group = first
     if key_group_of(decode_key(key), entry.key_groups) != group:
         raise UnsupportedError(
-            f"the state of {entry.name!r} is that of its instances, not of keys",
+            f"{entry.name!r} has operator state (CheckpointedFunction), not keyed state",
             hint="let the program write it: CheckpointedFunction.snapshot_state",
         )
     stored = decode(key)

@@ -58,10 +58,11 @@ class StateInfo:
 
 @dataclass(frozen=True)
 class StateDifference:
-    """A record that two savepoints have with other values; None: one does not have it.
+    """A value that differs between two savepoints.
 
     ``operator``: its id. ``uid``: None if it has none. ``key``, ``namespace``, ``first`` and
-    ``second`` are texts. ``place``: the position in a list, or the key in a map.
+    ``second`` are texts; ``first`` or ``second`` is None if that savepoint does not have the value.
+    ``place``: the position in a list, or the key in a map.
     """
 
     operator: str
@@ -103,7 +104,7 @@ class Savepoint:
 
     @property
     def job(self) -> str:
-        """The name of the job that it is of."""
+        """The name of the job whose state this is."""
         return self._contents.job
 
     def states(self) -> list[StateInfo]:
@@ -243,10 +244,10 @@ class Savepoint:
         )
 
     def differences(self, other: Savepoint, limit: int = 1000) -> Iterator[StateDifference]:
-        """Yield what differs from another savepoint: by operator, then by state and key.
+        """Yield the differences from another savepoint: by operator, then by state and key.
 
-        ``limit``: at most so many for each operator. Operators are compared by their id, which a
-        uid decides.
+        ``limit``: the most differences for each operator. Operators with equal ids are compared;
+        the id follows from the uid, if there is one.
         """
         from headrace.runners.spark.state_tables import joined_rows
 

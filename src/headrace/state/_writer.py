@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 @dataclass
 class _Change:
-    """What is to be another in an operator. ``gone``: the states that are left out."""
+    """The changes of an operator. ``gone``: the states that are left out."""
 
     states: dict[str, NewState] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
@@ -76,9 +76,9 @@ class SavepointWriter:
         *,
         allow_pickles: bool = False,
     ) -> SavepointWriter:
-        """Begin with nothing: sources are read from their beginnings.
+        """Begin with an empty savepoint: sources are read from their beginnings.
 
-        ``max_parallelism``: the number of key groups; that of the job may be another.
+        ``max_parallelism``: the number of key groups; the job may have another number.
         ``allow_pickles``: as in ``Savepoint.load``, for tables with pickles.
         """
         if max_parallelism < 1:
@@ -93,7 +93,7 @@ class SavepointWriter:
 
     @classmethod
     def from_existing_savepoint(cls, url: str, *, allow_pickles: bool = False) -> SavepointWriter:
-        """Begin with a copy of a savepoint: what is not changed stays as it is.
+        """Begin with a copy of a savepoint: only what you change differs from it.
 
         ``allow_pickles``: as in ``Savepoint.load``.
 
@@ -104,7 +104,7 @@ class SavepointWriter:
         contents = contents_of(url)
         if not isinstance(contents, SavepointContents):
             raise UnsupportedError(
-                "the copy of a checkpoint cannot be changed",
+                "a checkpoint or a restore point cannot be changed",
                 where={"checkpoint": contents.folder},
                 hint="take a savepoint of the job: headrace savepoint JOB",
             )
@@ -124,8 +124,8 @@ class SavepointWriter:
         Args:
             uid: the operator's uid.
             state: the name of a state of the savepoint, whose type stays; or the descriptor with
-                which the program asks for it.
-            dataframe: all of the state: keys that are not in it have no state.
+                which the program asks for the state.
+            dataframe: the whole state: keys that are not in this table have no state.
             key_type: that of the keys. Not needed for keys that are numbers, texts or booleans.
             as_pickle: keys, namespaces, items and values are pickles (binary).
 
@@ -192,7 +192,7 @@ class SavepointWriter:
         key_type: TypeInformation | None = None,
         as_pickle: bool = False,
     ) -> SavepointWriter:
-        """Set the timers of an operator to a table; it has no others then.
+        """Replace all timers of an operator by those of a table.
 
         The columns: ``key``; ``clock`` (event or processing); ``time_ms``; ``namespace`` for timers
         of windows.
@@ -213,7 +213,7 @@ class SavepointWriter:
         """
         if self._before is not None:
             raise UnsupportedError(
-                "the positions of a job's sources cannot be changed: its state belongs to them",
+                "the source positions of a job cannot be changed: its state belongs to them",
                 hint="begin with SavepointWriter.new_savepoint(), and set the states",
             )
         offset = Offset.from_json(self._manifest.offset)

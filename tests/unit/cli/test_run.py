@@ -153,7 +153,7 @@ def test_options_about_a_savepoint_are_settings(tmp_path: Path) -> None:
         "headrace.restore.allow-pickles": "true",
     }, done.stderr
     done = headrace(tmp_path, "run", "--claim-mode", "claim", "job.py")
-    assert done.returncode == 1 and "--claim-mode is about a savepoint" in done.stderr
+    assert done.returncode == 1 and "--claim-mode needs a savepoint" in done.stderr
 
 
 @pytest.mark.parametrize(

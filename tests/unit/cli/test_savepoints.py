@@ -122,7 +122,7 @@ def test_a_stop_without_a_savepoint_prints_nothing(driver: Driver, checkpoints: 
     "driver", [Answer(RequestStatus.FAILED, error="StorageError: full")], indirect=True
 )
 def test_a_refusal_is_told(driver: Driver, checkpoints: Path) -> None:
-    with pytest.raises(JobError, match="the job refused: StorageError: full"):
+    with pytest.raises(JobError, match="the job refused the request: StorageError: full"):
         told("savepoint", "golden", "--dir", str(checkpoints))
 
 

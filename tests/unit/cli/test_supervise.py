@@ -73,7 +73,7 @@ def test_it_gives_up(tmp_path: Path) -> None:
     always = "os.kill(os.getpid(), signal.SIGKILL)"
     code, errors, runs = ended(tmp_path, always, "--max-restarts", "1")
     assert (code, len(runs)) == (128 + signal.SIGKILL, 2)
-    assert "too often in a row" in errors
+    assert "too many restarts in a row" in errors
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

@@ -12,7 +12,7 @@ def test_one_stop_is_accepted():
     request, stop = StopRequest(), Stop("folder")
     assert request.accepted is None
     request.accept(stop)
-    with pytest.raises(JobError, match="has ended, or stops already"):
+    with pytest.raises(JobError, match="has ended, or is already stopping"):
         request.accept(Stop("another"))
     assert request.accepted is stop
     assert request.close() is stop
@@ -23,7 +23,7 @@ def test_one_stop_is_accepted():
 def test_no_stop_is_accepted_once_the_job_has_looked_for_the_last_time():
     request = StopRequest()
     assert request.close() is None
-    with pytest.raises(JobError, match="has ended, or stops already"):
+    with pytest.raises(JobError, match="has ended, or is already stopping"):
         request.accept(Stop("folder"))
     assert request.close() is None
 

@@ -67,7 +67,7 @@ def test_it_may_be_given_up_but_does_not_come_back() -> None:
     after = without.as_successor_of(before)
     assert after.given_up == ("sums",)
     check_layout_change(after, without, ignore_unclaimed=False)
-    assert "was given up before" in refused(after, before)
+    assert "was dropped before" in refused(after, before)
     assert Layout.from_json(after.to_json()) == after
 
 

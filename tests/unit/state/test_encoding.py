@@ -128,7 +128,7 @@ def test_wrong_rows_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("namespace", "message"), [(None, "has no namespace"), ("TimeWindow(0, 1)", "is no JSON")]
+    ("namespace", "message"), [(None, "has no namespace"), ("TimeWindow(0, 1)", "is not JSON")]
 )
 def test_wrong_namespaces_are_refused(namespace: str | None, message: str) -> None:
     columns = {

@@ -116,7 +116,7 @@ def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
         writer.remove_state("adds", "none")
     with pytest.raises(ConfigurationError, match="no operator has the uid 'nobody'"):
         writer.remove_operator("nobody")
-    with pytest.raises(UnsupportedError, match="the positions of a job's sources"):
+    with pytest.raises(UnsupportedError, match="the source positions of a job"):
         writer.with_source_positions("numbers", {"collection": 1})
     with pytest.raises(ConfigurationError, match="max_parallelism is 0"):
         SavepointWriter.new_savepoint(0)

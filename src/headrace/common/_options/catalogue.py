@@ -107,7 +107,7 @@ PARALLELISM: ConfigOption[int | None] = ConfigOption(
     " Without a checkpoint, the default is the number of cores. On a cluster this is"
     " spark.default.parallelism; otherwise the largest number of executors in the settings times"
     " their cores; otherwise the cores of the executors that have registered."
-    " With another number than the checkpoint's, the start moves the state.",
+    " If the value has changed since the last start, the job moves its state to the new tasks.",
 )
 RUNTIME_MODE: ConfigOption[str] = ConfigOption(
     "execution.runtime-mode",
@@ -127,7 +127,7 @@ CHECKPOINT_DIR: ConfigOption[str | None] = ConfigOption(
     "execution.checkpointing.dir",
     ValueKind.STRING,
     None,
-    "The folder of checkpoints, or a URL of one. If a job is started again with the same name,"
+    "The folder of checkpoints: a path or a URL. If a job is started again with the same name,"
     " it continues from its checkpoint.",
     fallback_keys=("state.checkpoints.dir",),
 )
@@ -142,16 +142,16 @@ RESTORE_WRITE_AGAIN: ConfigOption[bool] = ConfigOption(
     "headrace.restore.write-again",
     ValueKind.BOOLEAN,
     False,
-    "What happens if a sink has later micro-batches than the checkpoint: the checkpoint is then"
-    " an older copy. If false, the job is refused. If true, it continues from the copy, and"
-    " writes the later records a second time.",
+    "What happens if a sink has later micro-batches than the checkpoint or the savepoint: then"
+    " the job goes back to an older state. If false, the job is refused. If true, the job"
+    " continues from the older state, and writes the later results a second time.",
 )
 RESTORE_ALLOW_PICKLES: ConfigOption[bool] = ConfigOption(
     "headrace.restore.allow-pickles",
     ValueKind.BOOLEAN,
     False,
     "Whether a savepoint may have pickled objects of any class (`headrace run --allow-pickles`)."
-    " Reading them can run code of whoever wrote the savepoint. If false, only values, dataclasses,"
+    " To read them can run code of the savepoint's author. If false, only values, dataclasses,"
     " enums and named tuples are read.",
 )
 RESTORE_ACCEPT_BOUNDS: ConfigOption[bool] = ConfigOption(
@@ -165,8 +165,8 @@ MOVED_CLASSES: ConfigOption[dict[str, str]] = ConfigOption(
     "headrace.state.moved-classes",
     ValueKind.MAP,
     {},
-    "Where classes of objects in state are now, by where they were when these were stored:"
-    " `old_module.Order:orders.model.Order`. A name that has only modules moves all of them.",
+    "The new names of classes whose objects are in state, by their old names:"
+    " `old_module.Order:orders.model.Order`. A pair of modules moves all classes of a module.",
 )
 CHECKPOINTING_MODE: ConfigOption[str] = ConfigOption(
     "execution.checkpointing.mode",
@@ -181,37 +181,37 @@ SAVEPOINT_DIR: ConfigOption[str | None] = ConfigOption(
     "execution.checkpointing.savepoint-dir",
     ValueKind.STRING,
     None,
-    "The folder of savepoints that are taken without a folder of their own.",
+    "The folder below which savepoints are written if the request names no other folder.",
     fallback_keys=("state.savepoints.dir",),
 )
 SAVEPOINT_INTERVAL: ConfigOption[int] = ConfigOption(
     "headrace.savepoint.interval",
     ValueKind.DURATION,
     0,
-    "How often a savepoint is taken below `execution.checkpointing.savepoint-dir` while the job"
-    " runs; 0: never. It does not delay output.",
+    "The time between two periodic savepoints, below `execution.checkpointing.savepoint-dir`;"
+    " 0: none are taken. They do not delay output.",
 )
 SAVEPOINTS_RETAINED: ConfigOption[int] = ConfigOption(
     "headrace.savepoint.num-retained",
     ValueKind.INT,
     1,
-    "How many of these savepoints are kept. Older ones of the same job are removed once a newer one"
-    " is complete.",
+    "How many periodic savepoints are kept. When a newer one is complete, older periodic"
+    " savepoints of the same job are removed.",
 )
 CHECKPOINT_INTERVAL: ConfigOption[int] = ConfigOption(
     "execution.checkpointing.interval",
     ValueKind.DURATION,
     0,
-    "How often a restore point is kept, if `execution.checkpointing.num-retained` is more than 1;"
-    " 0: every 10 minutes. It does not delay output: every micro-batch is a checkpoint, from which"
-    " the job continues.",
+    "The time between two restore points, if `execution.checkpointing.num-retained` is more than"
+    " 1; 0: 10 minutes. It does not delay output, because every micro-batch updates the checkpoint"
+    " from which the job continues.",
 )
 CHECKPOINTS_RETAINED: ConfigOption[int] = ConfigOption(
     "execution.checkpointing.num-retained",
     ValueKind.INT,
     1,
-    "How many checkpoints are kept: the job's own, which every micro-batch brings up to date, and"
-    " restore points, which stay as they are.",
+    "How many checkpoints are kept: the job's own checkpoint, which every micro-batch updates, and"
+    " restore points, which never change.",
     fallback_keys=("state.checkpoints.num-retained",),
 )
 CHECKPOINT_MIN_PAUSE: ConfigOption[int] = ConfigOption(
@@ -230,16 +230,16 @@ CHECKPOINT_FAILURES: ConfigOption[int] = ConfigOption(
     "execution.checkpointing.tolerable-failed-checkpoints",
     ValueKind.INT,
     -1,
-    "After more failed restore points in a row the job fails, and restarts by its restart"
-    " strategy. -1: it never does, as a micro-batch is committed without them.",
+    "How many restore points may fail in a row. If more fail, the job fails, and its restart"
+    " strategy decides. -1: any number, because micro-batches are committed without them.",
 )
 CHECKPOINT_RETENTION: ConfigOption[str] = ConfigOption(
     "execution.checkpointing.externalized-checkpoint-retention",
     ValueKind.CHOICE,
     "RETAIN_ON_CANCELLATION",
-    "What happens to the job's checkpoint and restore points when `JobClient.cancel` ends the job,"
-    " or (NO_EXTERNALIZED_CHECKPOINTS) when it has read its input to the end. A signal or a failure"
-    " never removes them.",
+    "When the job's checkpoint and its restore points are removed. RETAIN_ON_CANCELLATION: never."
+    " DELETE_ON_CANCELLATION: when `JobClient.cancel` ends the job. NO_EXTERNALIZED_CHECKPOINTS:"
+    " also when the job has read its input to the end. A signal or a failure never removes them.",
     choices=(
         "RETAIN_ON_CANCELLATION",
         "DELETE_ON_CANCELLATION",
@@ -250,7 +250,7 @@ RESTORE_PATH: ConfigOption[str | None] = ConfigOption(
     "execution.state-recovery.path",
     ValueKind.STRING,
     None,
-    "The folder of a savepoint, with which a job begins that has no checkpoint yet"
+    "The folder of a savepoint. A job without a checkpoint begins from it"
     " (`headrace run --from-savepoint`).",
     fallback_keys=("execution.savepoint.path",),
 )
@@ -258,8 +258,8 @@ RESTORE_MODE: ConfigOption[str] = ConfigOption(
     "execution.state-recovery.claim-mode",
     ValueKind.CHOICE,
     "NO_CLAIM",
-    "Whose the savepoint is with which a job begins. NO_CLAIM: it stays. CLAIM: it is removed once"
-    " the job has committed its first micro-batch.",
+    "What happens to the savepoint from which a job begins. NO_CLAIM: it stays. CLAIM: it is"
+    " removed after the job has committed its first micro-batch.",
     choices=("NO_CLAIM", "CLAIM"),
     fallback_keys=("execution.savepoint-restore-mode",),
 )
@@ -428,22 +428,22 @@ QUERYABLE_STATE: ConfigOption[list[str]] = ConfigOption(
     "headrace.state.queryable",
     ValueKind.LIST,
     [],
-    "The uids of the operators whose state `JobClient.query_state` and the page's server answer"
-    " from. Their pages are kept in the driver's memory, and each micro-batch sends it those that"
-    " it has changed.",
+    "The uids of the operators whose state can be queried, by `JobClient.query_state` and over"
+    " HTTP. The driver keeps their pages of state in memory, and each micro-batch sends the pages"
+    " that it has changed to the driver.",
 )
 QUERYABLE_BYTES: ConfigOption[int] = ConfigOption(
     "headrace.state.queryable-memory",
     ValueKind.MEMORY,
     256 << 20,
-    "How much queryable state the driver keeps. If there is more, queries are refused and the job"
-    " goes on.",
+    "How much queryable state the driver keeps. If the state is larger, queries are refused and the"
+    " job goes on.",
 )
 QUERY_SHARE: ConfigOption[float] = ConfigOption(
     "headrace.state.query-share",
     ValueKind.DOUBLE,
     0.5,
-    "The share of a core that answering queries of state may take; others are refused.",
+    "The share of a core that all queries of state together may take. Further queries are refused.",
 )
 CACHE_DIR: ConfigOption[str | None] = ConfigOption(
     "headrace.cache.dir",

@@ -175,7 +175,7 @@ class JobSettings:
         return self._configuration.get_boolean(_CHANGELOG, False)
 
     def set_default_savepoint_directory(self, directory: str) -> Self:
-        """Set the folder of savepoints that are taken without a folder of their own."""
+        """Set the folder below which savepoints are written, unless a request names one."""
         self._configuration.set_string(options.SAVEPOINT_DIR.key, directory)
         return self
 

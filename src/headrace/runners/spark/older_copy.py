@@ -58,9 +58,9 @@ def make_sinks_consistent(checkpoint: Checkpoint, spark: SparkSession, write_aga
                 make_committer(other, sink).restore(pending)
     checkpoint.change_scope(other.scope)
     print_notice(
-        f"the checkpoint of {program.name!r} is older than what its sinks have: it ends with"
-        f" {_batch_text(planned)}, and {sink_list(ahead)}; what follows the checkpoint is written"
-        " again, under new sink ids"
+        f"the checkpoint of {program.name!r} is older than the results in its sinks: it ends with"
+        f" {_batch_text(planned)}, and {sink_list(ahead)}; later results are written a second time,"
+        " under new sink ids"
     )
 
 
@@ -75,13 +75,13 @@ def older_copy_error(
 ) -> CheckpointError:
     """Return the error for a checkpoint that is older than its sinks."""
     return CheckpointError(
-        f"the checkpoint of {program.name!r} is older than what its sinks have: it ends with"
+        f"the checkpoint of {program.name!r} is older than the results in its sinks: it ends with"
         f" {_batch_text(planned)}, and {sink_list(ahead)}. Continuing would lose records or write"
         " them twice",
         where={"checkpoint": location},
         hint="put the newest checkpoint of the job back; or set"
         f" {RESTORE_WRITE_AGAIN.key}: true, and the job continues from this copy: it writes the"
-        " later records a second time (first remove them from the sinks, if readers must not see"
+        " later results a second time (first remove them from the sinks, if readers must not see"
         f" them twice); or {START_FRESH}",
     )
 

@@ -242,18 +242,18 @@ def _check_sinks(spark: SparkSession, restore: Restore, program: JobProgram) -> 
     if not restore.write_again:
         raise _sinks_ahead_error(restore, ahead, last)
     print_notice(
-        f"the savepoint ends with micro-batch {last}, and {sink_list(ahead)}: what these have after"
-        f" the savepoint stays, and is written a second time"
+        f"the savepoint ends with micro-batch {last}, and {sink_list(ahead)}: later results stay in"
+        " these sinks, and are written a second time"
     )
 
 
 def _sinks_ahead_error(restore: Restore, ahead: SinksAhead, last: int) -> CheckpointError:
     return CheckpointError(
-        f"the savepoint ends with micro-batch {last}, and {sink_list(ahead)}: records after the"
-        " savepoint would stand twice there",
+        f"the savepoint ends with micro-batch {last}, and {sink_list(ahead)}: results after the"
+        " savepoint would be written a second time",
         where={"savepoint": restore.savepoint.folder},
-        hint="remove from the sinks what was written after the savepoint, or give them another"
-        f" place; or set {RESTORE_WRITE_AGAIN.key}: true, and it is written a second time",
+        hint="remove the results after the savepoint from the sinks, or give the sinks another"
+        f" place; or set {RESTORE_WRITE_AGAIN.key}: true to write these results a second time",
     )
 
 

@@ -181,8 +181,8 @@ class Saver:
                 while (error := self._pins.answer_to(name)) is None:
                     if self._has_ended():
                         raise JobError(
-                            f"{self._program.name!r} ended before its micro-batch was kept",
-                            hint="start it again, or stop a job with `headrace stop --savepoint`",
+                            f"{self._program.name!r} ended before its files were kept",
+                            hint="to end a job with a savepoint, use `headrace stop --savepoint`",
                         )
                     time.sleep(_PIN_POLL_SECONDS)
             finally:
@@ -190,9 +190,9 @@ class Saver:
         pin = None if error else read_pin(self._checkpoint.folder, name)
         if pin is None:
             raise CheckpointError(
-                f"the micro-batch could not be kept: {error or 'it is gone'}",
+                f"the files of the micro-batch could not be kept: {error or 'they are gone'}",
                 where={"checkpoint": self._checkpoint.directory},
-                hint="the job goes on; repeat it",
+                hint="the job goes on; try again",
             )
         return pin
 

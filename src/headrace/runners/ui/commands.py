@@ -124,7 +124,7 @@ class Commands:
         """Answer ``GET /jobs/:jobid/savepoints/:triggerid``."""
         with self._lock:
             if id_ not in self._results:
-                raise Refused(404, f"there is no request {id_}, or {_KEPT} newer ones")
+                raise Refused(404, f"there is no request {id_}; only the last {_KEPT} are known")
             found = self._results[id_]
         if found is None:
             return {"status": {"id": "IN_PROGRESS"}}

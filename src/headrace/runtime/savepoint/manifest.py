@@ -167,7 +167,7 @@ def _parse_operator(entry: Mapping[str, Any]) -> OperatorEntry:
 def _unreadable_error(error: Exception) -> CheckpointError:
     return CheckpointError(
         f"the manifest of the savepoint cannot be read: {type(error).__name__}: {error}",
-        hint="the file is damaged; restore from another one",
+        hint="the file is damaged; restore from another savepoint",
     )
 
 
@@ -215,6 +215,6 @@ def verify_records(records: Iterable[R], part: PartChecksum, name: str) -> Itera
             f"part {name!r} of the savepoint has {counter.count} records, not the {part.count}"
             " that were written"
             if counter.count != part.count
-            else f"part {name!r} of the savepoint is not what was written",
-            hint="the file is damaged; restore from another one",
+            else f"the checksum of part {name!r} of the savepoint is wrong",
+            hint="the file is damaged; restore from another savepoint",
         )

@@ -213,7 +213,7 @@ class _Importer:
             kind = self._declare(record.state, StateKind(record.kind, None, expires))
         if (kind.kind, kind.expires) != (record.kind, expires):
             raise _damaged_error(
-                record, f"is a record of {record.kind} state, but was said to be {kind}"
+                record, f"is a record of {record.kind} state, but its state is of kind {kind}"
             )
         value = self._loads.get(record.state, decode)(record.value)
         self._put_value(record, (value, record.stamp_ms) if expires else value)
@@ -226,7 +226,7 @@ class _Importer:
             return
         if record.kind not in (LIST, MAP):
             if state in entry:
-                raise _damaged_error(record, "comes twice")
+                raise _damaged_error(record, "occurs twice")
             entry[state] = value
             return
         if stored is None:
@@ -260,5 +260,5 @@ def _damaged_error(record: StateRecord, what: str) -> CheckpointError:
     return CheckpointError(
         f"a record of state {record.state!r} of operator {record.operator!r} {what}",
         where={"key": repr(decode_key(record.key)), "key group": str(record.key_group)},
-        hint="the savepoint is damaged or incomplete; restore from another one",
+        hint="this savepoint is damaged or incomplete; restore from another savepoint",
     )

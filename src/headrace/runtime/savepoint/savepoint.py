@@ -121,7 +121,7 @@ class MemorySavepoint(Savepoint):
         if name not in self.parts:
             raise CheckpointError(
                 f"part {name!r} of the savepoint is missing",
-                hint="the savepoint is incomplete; restore from another one",
+                hint="this savepoint is incomplete; restore from another savepoint",
             )
         return verify_records(self.parts[name], part, name)
 

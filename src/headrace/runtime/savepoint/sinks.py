@@ -34,13 +34,13 @@ def import_sinks(
         if [record.position for record in pieces] != [*range(len(pieces))]:
             raise CheckpointError(
                 f"a piece of the pending data of the sink {sink!r} is missing",
-                hint="the savepoint is incomplete; restore from another one",
+                hint="this savepoint is incomplete; restore from another savepoint",
             )
         if sink in committers:
             committers[sink].restore(record.pending for record in pieces)
         elif not ignore_unclaimed:
             raise CheckpointError(
-                f"the program has no sink {sink!r} any more, which has pending data",
+                f"the savepoint has pending data of the sink {sink!r}, which the program lacks",
                 where={"sinks now": ", ".join(sorted(committers)) or "none"},
-                hint="put it back under its uid, or give up its pending data",
+                hint="put the sink back under its uid, or give --allow-non-restored-state",
             )

@@ -396,7 +396,7 @@ def _refusal(
 ) -> CheckpointError:
     of = "" if operator is None else f" of operator {operator!r}"
     if before.version > now.version:
-        said = "is of a later program"
+        said = "was written by a later version of the program"
     elif str(before) == str(now):
         said = "has objects of an earlier version of their class"
     else:
@@ -407,7 +407,7 @@ def _refusal(
             " or give the operator another uid"
         )
     elif before.version > now.version:
-        mend = "keep the calls of migrate() of the program that wrote it"
+        mend = "keep all calls of migrate() that the later version has"
     else:
         mend = (
             "give the new field a default, name the old field (evolve), or convert the values"

@@ -1,4 +1,4 @@
-"""A checkpoint that is older than what its sinks have: noticed before anything is planned."""
+"""A checkpoint that is older than the results in its sinks: noticed before anything is planned."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Job:
         spark_commits(self.folder / "spark", *range(committed + 1), planned=planned)
 
     def refused(self) -> str:
-        with pytest.raises(CheckpointError, match="is older than what its sinks have") as caught:
+        with pytest.raises(CheckpointError, match="is older than the results in its") as caught:
             self.start()
         assert caught.value.where == {"checkpoint": str(self.folder)}
         hint = str(caught.value.hint)
@@ -168,7 +168,7 @@ def test_with_write_again_all_sinks_write_under_new_ids(
     mark(other, before, [58], 1)
     assert "'SqliteLogSink' (uid=sink 1) has micro-batch 58" in job.refused()
     again = job.start(write_again=True)
-    assert "what follows the checkpoint is written again" in capsys.readouterr().err
+    assert "later results are written a second time" in capsys.readouterr().err
     assert again.scope != before.scope
     mark(log, again, [33])
     job.log(33)

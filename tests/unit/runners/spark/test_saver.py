@@ -49,7 +49,7 @@ def test_of_two_stops_the_first_is_answered_with_its_savepoint(tmp_path: Path) -
     watch._handle(second)
     refused = answer_of(folder.signals, second.id)
     assert refused is not None and refused.status is RequestStatus.FAILED
-    assert refused.error == f"{JobError.__name__}: the job has ended, or stops already"
+    assert refused.error == f"{JobError.__name__}: the job has ended, or is already stopping"
     watch.close(job.stop.close(), None)
     done = Answer(RequestStatus.DONE, "/one/trades-1")
     assert answer_of(folder.signals, first.id) == done

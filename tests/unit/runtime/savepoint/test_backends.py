@@ -264,7 +264,7 @@ def test_a_record_that_is_missing_or_comes_twice_is_refused() -> None:
     assert [decode(record.value) for record in records] == [1, 2, 3, 7]
     for wrong, message in (
         ([records[0], records[2]], "position 2, not 1"),
-        ([*records, records[3]], "comes twice"),
+        ([*records, records[3]], "occurs twice"),
         ([records[0]._replace(encoding="avro")], "encoding 'avro'"),
         ([records[0], records[1]._replace(kind="map")], "record of map state"),
     ):

@@ -57,7 +57,7 @@ def test_parts_are_compared_with_the_manifest() -> None:
     for parts, message in (
         ({}, "part 'splits' of the savepoint is missing"),
         ({"splits": SPLITS[:1]}, "has 1 records, not the 2"),
-        ({"splits": [SPLITS[0], SPLITS[1]._replace(nodes=b"y")]}, "not what was written"),
+        ({"splits": [SPLITS[0], SPLITS[1]._replace(nodes=b"y")]}, "the checksum of part 'splits'"),
     ):
         with pytest.raises(CheckpointError, match=message):
             list(MemorySavepoint(whole.manifest, parts).read("splits"))

@@ -43,7 +43,7 @@ def test_pieces_go_to_the_sink_of_the_same_id_in_their_order() -> None:
 
 def test_what_nobody_claims_is_refused_and_so_is_a_gap() -> None:
     records = [*export_sinks({"a": Holding(b"1", b"2")})]
-    with pytest.raises(CheckpointError, match="no sink 'a' any more"):
+    with pytest.raises(CheckpointError, match="of the sink 'a', which the program lacks"):
         import_sinks(records, {"b": Holding()})
     import_sinks(records, {"b": Holding()}, ignore_unclaimed=True)
     with pytest.raises(

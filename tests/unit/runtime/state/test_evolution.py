@@ -662,9 +662,9 @@ def test_what_a_descriptor_is_told_is_checked() -> None:
         state.evolve(defaults={1: 2})  # type: ignore[dict-item]
     with pytest.raises(PlanError, match="expected a function"):
         state.migrate("old")  # type: ignore[arg-type]
-    with pytest.raises(PlanError, match="0 is no version above 0"):
+    with pytest.raises(PlanError, match="0 is not above version 0"):
         state.migrate(str, version=0)
     state.migrate(str)
-    with pytest.raises(PlanError, match="1 is no version above 1"):
+    with pytest.raises(PlanError, match="1 is not above version 1"):
         state.migrate(str, version=1)
     assert value(Types.INT()).kind == VALUE

@@ -174,7 +174,7 @@ class Ownership:
         """Wait for the JVM of a killed driver, which ends a moment later."""
         if jvm is not None:
             self._wait_for_process(
-                jvm, "the Spark of an earlier driver is still running on this checkpoint"
+                jvm, "Spark's JVM of an earlier driver is still running on this checkpoint"
             )
 
     def _lease_of(self, owner: Owner) -> Lease | None:
@@ -208,7 +208,7 @@ class Ownership:
                 # Until the process ends, or only its commit.
                 self._wait_for_process(
                     process,
-                    "a commit of an earlier driver is still going on in this checkpoint",
+                    "an earlier driver is still committing to this checkpoint",
                     announced=name,
                 )
             # On another machine, the commit has expired with its driver's lease.
@@ -271,7 +271,7 @@ class Ownership:
                     self._write_lease()
                 except CheckpointError as error:
                     # It is released when the process ends, or the lease expires.
-                    self._notify(f"the checkpoint was not given back: {error}")
+                    self._notify(f"the checkpoint was not released: {error}")
 
     def _write_lease(self) -> None:
         put_json(self._signals, numbered_name(LEASES, self.epoch), _LEASE, self._lease.to_json())
@@ -344,7 +344,7 @@ def _read_object(store: ObjectStore, name: str, kind: ObjectFormat) -> Any | Non
         return get_json(store, name, kind)
     except CheckpointError as error:
         # Starting anew would not help: it acquires the checkpoint too.
-        error.hint = "see that no driver runs on this checkpoint, then delete this object"
+        error.hint = "make sure that no driver runs on this checkpoint, then delete this object"
         raise
 
 

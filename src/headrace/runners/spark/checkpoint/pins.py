@@ -71,7 +71,7 @@ class Pin:
         """Whose checkpoint it is."""
         found = CheckpointMetadata.read(self.folder.store)
         if found is None:
-            raise missing_object("whose state it is", self.folder.store.location(JOB))
+            raise missing_object("the description of the job", self.folder.store.location(JOB))
         return found
 
     def pending(self) -> Iterator[tuple[str, bytes]]:
@@ -115,7 +115,8 @@ def make_pin(
     store = pinned.signals
     metadata = CheckpointMetadata.read(checkpoint_folder.store)
     if metadata is None:
-        raise missing_object("whose checkpoint it is", checkpoint_folder.store.location(JOB))
+        location = checkpoint_folder.store.location(JOB)
+        raise missing_object("the description of the job", location)
     settled = metadata.generation.without_origin_if(True)
     replace(metadata, generation=settled).write(store)
     _copy_small(checkpoint_folder, pinned, epoch)

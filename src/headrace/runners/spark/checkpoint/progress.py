@@ -131,12 +131,11 @@ def check_logs(spark_folder: str, epoch: int) -> int:
     planned = max(_list_batches(spark_folder, "offsets"), default=-1)
     committed = max(_list_batches(spark_folder, "commits"), default=-1)
     if planned < committed:
-        raise missing_error(
-            "the end of a micro-batch", _log_file(spark_folder, "offsets", committed)
-        )
+        file = _log_file(spark_folder, "offsets", committed)
+        raise missing_error("the offset of a micro-batch in Spark's log", file)
     if committed < planned - 1:
         file = _log_file(spark_folder, "commits", planned - 1)
-        raise missing_error("Spark's note of a committed micro-batch", file)
+        raise missing_error("the commit of a micro-batch in Spark's log", file)
     last = -1
     for batch in range(max(planned - 1, 0), planned + 1):
         last = _read_required_offset(spark_folder, batch)["epoch"]
@@ -146,7 +145,7 @@ def check_logs(spark_folder: str, epoch: int) -> int:
     missing = [batch for batch in _missing_files(spark_folder, "offsets") if batch > planned]
     if missing or last < epoch:
         file = _log_file(spark_folder, "offsets", max(missing, default=planned + 1))
-        raise missing_error("the end of a micro-batch in Spark's log of offsets", file)
+        raise missing_error("the offset of a micro-batch in Spark's log", file)
     return committed
 
 
@@ -166,7 +165,7 @@ def _read_required_offset(spark_folder: str, batch: int) -> dict[str, Any]:
     file = _log_file(spark_folder, "offsets", batch)
     offset = _read_source_offset(file)
     if offset is None:
-        raise missing_error("the end of a micro-batch in Spark's log of offsets", file)
+        raise missing_error("the offset of a micro-batch in Spark's log", file)
     try:
         Offset.from_json(offset)
     except CheckpointError as error:
@@ -188,7 +187,7 @@ def _list_batches(spark_folder: str, log: str) -> list[int]:
 def _read_lines(path: str) -> list[str]:
     data = file_system_of(path).read(path)
     if data is None:
-        raise missing_error("the end of a micro-batch in Spark's log of offsets", path)
+        raise missing_error("the offset of a micro-batch in Spark's log", path)
     return data.decode().splitlines()
 
 

@@ -90,7 +90,7 @@ def restored_files(checkpoint_folder: CheckpointFolder) -> list[RestoredFile]:
     store = checkpoint_folder.store
     about = get_json(store, _ABOUT, _FORMAT)
     if about is None:
-        raise missing_object("what says that the restored state is whole", store.location(_ABOUT))
+        raise missing_object("the list of files of the restored state", store.location(_ABOUT))
     if "files" not in about:
         return [RestoredFile(_FIRST_FORMAT, 0, 0, about["sha256"])]
     return [RestoredFile(**file) for file in about["files"]]

@@ -47,7 +47,7 @@ def metadata_for(
     if may_have_published(checkpoint_folder):
         metadata = CheckpointMetadata.read(store)
         if metadata is None:
-            raise missing_object("what says whose this checkpoint is", store.location(JOB))
+            raise missing_object("the description of the job", store.location(JOB))
         resumed = _resumed_metadata(
             metadata, checkpoint_folder, program, ignore_unclaimed, read_states
         )

@@ -1,7 +1,7 @@
 """Restore points: pins that are kept, in ``retained/<time>/`` below a checkpoint.
 
-A restore point is put in the place of the checkpoint by ``restore``. The job is then started as
-ever: it continues from there, as from an older copy of its checkpoint (``older_copy.py``).
+``restore`` puts a restore point in the place of the checkpoint. The job is then started as usual:
+it continues from there, as from an older copy of its checkpoint (``older_copy.py``).
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def restore(checkpoint_folder: CheckpointFolder, micro_batch: int | None) -> Res
         problems[f"micro-batch {pin.micro_batch}"] = problem
     known = ", ".join(str(pin.micro_batch) for pin in pins)
     raise CheckpointError(
-        "there is no restore point that is in order"
+        "there is no restore point without damage"
         if problems
         else f"there is no restore point {'' if micro_batch is None else micro_batch}".rstrip(),
         where={"checkpoint": checkpoint_folder.directory, **problems},
@@ -114,7 +114,7 @@ def complete_restore(checkpoint_folder: CheckpointFolder) -> None:
     pin = read_pin(checkpoint_folder, restoring["name"])
     if pin is None:
         raise CheckpointError(
-            "the restore point that was to replace the checkpoint is gone",
+            "the restore point that replaces the checkpoint no longer exists",
             where={"checkpoint": checkpoint_folder.directory, "restore point": restoring["name"]},
             hint="restore another one: headrace checkpoints restore",
         )

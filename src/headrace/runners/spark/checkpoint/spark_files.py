@@ -27,7 +27,10 @@ from headrace.common._storage.locations import file_system_of, is_url, open_file
 from headrace.common._storage.sealed import START_FRESH
 from headrace.errors import CheckpointError
 
-_HINT = f"bring this file back from a copy of the checkpoint, or {START_FRESH}"
+_HINT = (
+    "go back to a restore point (`headrace checkpoints restore`), bring this file back from a copy"
+    f" of the checkpoint, or {START_FRESH}"
+)
 _CHECKSUM = ".crc"
 _MAGIC = b"crc\0"
 _DRAFT_SUFFIX = ".tmp"
@@ -58,7 +61,7 @@ def check_files(spark_folder: str, committed: int, stages: int) -> None:
         CheckpointError: a file is missing or damaged.
     """
     join, files = posixpath.join, file_system_of(spark_folder)
-    _json_of(join(spark_folder, "metadata"), "Spark's id of the query")
+    _json_of(join(spark_folder, "metadata"), "Spark's file with the id of the query")
     if committed < 0:
         return
     for operator in range(stages):
@@ -73,7 +76,7 @@ def check_files(spark_folder: str, committed: int, stages: int) -> None:
                     "the schema of an operator's state", schema.removeprefix("file:")
                 )
     log = join(spark_folder, "commits", str(committed))
-    ids = _json_of(log, "Spark's note of a committed micro-batch").get("stateUniqueIds") or {}
+    ids = _json_of(log, "the commit of a micro-batch in Spark's log").get("stateUniqueIds") or {}
     for operator, partitions in ids.items():
         for partition, stores in enumerate(partitions):
             if len(stores) == 1:  # Headrace's own; a join of the user's in Spark has several

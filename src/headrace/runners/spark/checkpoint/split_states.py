@@ -43,7 +43,7 @@ class SplitStates:
             location = self._store.location(name)
             data = self._store.get(name)
             if data is None:
-                raise missing_object(f"what splits remember at the end of epoch {epoch}", location)
+                raise missing_object(f"the states of splits at the end of epoch {epoch}", location)
             self._last = (epoch, _from_plain(json.loads(unseal(_FORMAT, data, location).payload)))
         return self._last[1]
 

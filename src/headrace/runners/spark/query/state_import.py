@@ -156,7 +156,7 @@ def _check_counts(
                     f"the savepoint has {found} {table} of an operator, not the {stored} that were"
                     " written",
                     where={"savepoint": savepoint.folder, "operator": operator.entry.name},
-                    hint="the savepoint is damaged; restore from another one",
+                    hint="this savepoint is damaged; restore from another savepoint",
                 )
 
 
@@ -276,7 +276,7 @@ class BucketImport:
             raise CheckpointError(
                 "the savepoint has state in a key group that the program does not have",
                 where={"operator": at[0], "key group": str(at[1])},
-                hint="the savepoint is damaged; restore from another one",
+                hint="this savepoint is damaged; restore from another savepoint",
             )
         for stage, of_stage in headers.items():
             writer.add(bucket, stage, HEADER, pickle.dumps(of_stage, 5))

@@ -231,7 +231,7 @@ def test_state_that_nobody_claims_is_given_up_where_it_is_asked_for(tmp_path: Pa
         Checkpoint.open(str(tmp_path), other, fresh=False)
     Checkpoint.open(str(tmp_path), other, fresh=False, ignore_unclaimed=True).close()
     Checkpoint.open(str(tmp_path), other, fresh=False).close()
-    with pytest.raises(CheckpointError, match="was given up before"):
+    with pytest.raises(CheckpointError, match="was dropped before"):
         Checkpoint.open(str(tmp_path), program(), fresh=False, ignore_unclaimed=True)
 
 
@@ -610,7 +610,7 @@ def test_an_error_of_a_truncated_object_names_its_path(name: str, tmp_path: Path
 
 def test_a_checkpoint_that_does_not_say_whose_it_is_is_refused(tmp_path: Path) -> None:
     error = damaged(tmp_path, "job", None)
-    assert error.message == "what says whose this checkpoint is is missing"
+    assert error.message == "the description of the job is missing"
 
 
 def test_a_checkpoint_without_sparks_part_is_refused(tmp_path: Path) -> None:
@@ -658,7 +658,7 @@ def test_an_offset_that_the_sinks_have_published_must_be_there(tmp_path: Path) -
     SplitStates(CheckpointFolder(str(folder)).store).save(2, {})
     Checkpoint.open(str(tmp_path), program(), fresh=False).close()
     (folder / "spark" / "offsets" / "1").unlink()
-    with pytest.raises(CheckpointError, match="end of a micro-batch") as caught:
+    with pytest.raises(CheckpointError, match="offset of a micro-batch") as caught:
         Checkpoint.open(str(tmp_path), program(), fresh=False)
     assert caught.value.where["file"] == str(folder / "spark" / "offsets" / "1")
 
@@ -669,7 +669,7 @@ def test_an_offset_of_which_the_checksum_is_left_was_lost(tmp_path: Path) -> Non
     offsets = folder / "spark" / "offsets"
     (offsets / ".1.crc").write_text("")
     (offsets / "..2.tmp.crc").write_text("")
-    with pytest.raises(CheckpointError, match="end of a micro-batch") as caught:
+    with pytest.raises(CheckpointError, match="offset of a micro-batch") as caught:
         Checkpoint.open(str(tmp_path), program(), fresh=False)
     assert caught.value.where["file"] == str(offsets / "1")
 

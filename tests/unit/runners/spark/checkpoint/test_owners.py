@@ -108,7 +108,7 @@ def test_a_checkpoint_that_cannot_be_given_back_ends_no_job(
     driver = world.taken("a", 1)
     monkeypatch.setattr(world.store, "put", full)
     driver.release()
-    assert world.printed == ["the checkpoint was not given back: No space left on device"]
+    assert world.printed == ["the checkpoint was not released: No space left on device"]
     monkeypatch.undo()
     world.kill("a", 1)
     assert world.taken("a", 2).epoch == 2
@@ -273,7 +273,7 @@ def test_a_commit_that_never_ends_is_reported(world: World) -> None:
     world.taken("a", 1)
     with announced_commit(world.store, world.store, 1, world.machine("a", 5)):
         world.kill("a", 1)
-        with pytest.raises(CheckpointLockedError, match="a commit of an earlier driver"):
+        with pytest.raises(CheckpointLockedError, match="an earlier driver is still committing"):
             world.taken("a", 2)
 
 
@@ -305,7 +305,7 @@ def test_a_jvm_that_does_not_end_is_reported(world: World) -> None:
     world.machine("a", 77)
     first.record_jvm(77)
     world.kill("a", 1)
-    with pytest.raises(CheckpointLockedError, match="the Spark of an earlier driver") as caught:
+    with pytest.raises(CheckpointLockedError, match="Spark's JVM of an earlier driver") as caught:
         world.taken("a", 2)
     assert caught.value.where["driver"] == "process 77 on a"
 

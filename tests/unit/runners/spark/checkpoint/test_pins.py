@@ -137,7 +137,7 @@ def test_a_damaged_restore_point_is_passed_over_and_named(checkpoint: Checkpoint
     assert restore(checkpoint, None).folder.endswith("/1")
     for path in Path(checkpoint.directory, RETAINED, "1").rglob("*.changelog"):
         path.unlink()
-    with pytest.raises(CheckpointError, match="no restore point that is in order") as raised:
+    with pytest.raises(CheckpointError, match="no restore point without damage") as raised:
         restore(checkpoint, None)
     assert ".changelog" in str(raised.value)
     with pytest.raises(CheckpointError, match="there is no restore point 99"):

@@ -39,7 +39,7 @@ def test_a_file_of_an_older_build_is_taken(place: CheckpointFolder) -> None:
 def test_it_does_not_count_before_it_is_said_to_be_whole(tmp_path: Path) -> None:
     place = CheckpointFolder(str(tmp_path))
     Path(place.spark(RESTORED)).mkdir()
-    with pytest.raises(CheckpointError, match="what says that the restored state is whole"):
+    with pytest.raises(CheckpointError, match="the list of files of the restored state"):
         restored.check_restored(place)
 
 
