@@ -39,6 +39,7 @@ __all__ = [
     "DuplicateUidError",
     "HeadraceError",
     "JobError",
+    "MalformedPatternError",
     "MissingExtraError",
     "MissingWatermarksError",
     "NotKeyedError",
@@ -105,6 +106,10 @@ class UnpicklableFunctionError(PlanError):
 
 class WrongFunctionError(PlanError, TypeError):
     """An argument is not a function, or a function of another kind."""
+
+
+class MalformedPatternError(PlanError):
+    """A pattern of events that cannot be used; raised while it is built."""
 
 
 class MissingWatermarksError(PlanError):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, overload
 
+from headrace.common.typeinfo import Types
 from headrace.datastream._build import nodes as build
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.keys import to_key_selector
@@ -15,7 +16,9 @@ from headrace.datastream.functions import KeySelector, NullByteKeySelector, Part
 from headrace.datastream.state import MapStateDescriptor
 from headrace.graph.transformation import (
     Broadcast,
+    ByKey,
     ByPartitioner,
+    Edge,
     Forward,
     Partitioning,
     Rebalance,
@@ -26,6 +29,12 @@ from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:
     from headrace.datastream.data_stream import DataStream
+
+
+def to_one_key(edges: Iterable[Edge]) -> tuple[Edge, ...]:
+    """Return edges to a keyed operator that give all records one key."""
+    by_key = ByKey(UserFunction(NullByteKeySelector(), "get_key"), Types.BYTE())
+    return tuple(Edge(edge.source, edge.tag, by_key) for edge in edges)
 
 
 def _first(key: Any, num_partitions: int) -> int:

@@ -15,11 +15,11 @@ from headrace.datastream._build import nodes as build
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.known_types import known_type, reduced_type
 from headrace.datastream._build.user_functions import to_user_function
+from headrace.datastream._streams.partitioning import to_one_key
 from headrace.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
     Function,
-    NullByteKeySelector,
     ProcessAllWindowFunction,
     ProcessWindowFunction,
     ReduceFunction,
@@ -35,7 +35,7 @@ from headrace.datastream.window import (
     WindowAssigner,
 )
 from headrace.errors import PlanError, WrongFunctionError
-from headrace.graph.transformation import ByKey, CallSite, Edge
+from headrace.graph.transformation import CallSite, Edge
 from headrace.operators.inspection import overrides
 from headrace.operators.windows.contents import (
     Aggregated,
@@ -354,8 +354,7 @@ class AllWindowedStream(_Windowed):
         super().__init__(data_stream, window_assigner)
 
     def _list_edges(self) -> tuple[Edge, ...]:
-        by_key = ByKey(UserFunction(NullByteKeySelector(), "get_key"), Types.BYTE())
-        return tuple(Edge(edge.source, edge.tag, by_key) for edge in self._stream._edges)
+        return to_one_key(self._stream._edges)
 
     def _add_window(self, *how: Any, **more: Any) -> DataStream:
         return super()._add_window(*how, **more).force_non_parallel()

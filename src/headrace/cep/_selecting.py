@@ -1,0 +1,61 @@
+"""Makes a ``PatternProcessFunction`` of the functions of ``select`` and ``flat_select``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from headrace.cep.functions import Match, PatternProcessFunction, TimedOutPartialMatchHandler
+from headrace.common._output_tag import OutputTag
+from headrace.operators.patterns.operator import MatchContext
+
+
+class Selecting(PatternProcessFunction):
+    """Calls a function of a match that returns one result, or with ``flat`` several."""
+
+    def __init__(self, function: Any, method: Callable[[Any], Any], flat: bool) -> None:
+        self.function, self._method, self._flat = function, method, flat
+
+    def open(self, runtime_context: Any) -> None:
+        _of_each(self._objects(), "open", runtime_context)
+
+    def close(self) -> None:
+        _of_each(self._objects(), "close")
+
+    def _objects(self) -> list[Any]:
+        return [self.function]
+
+    def process_match(self, match: Match, ctx: MatchContext) -> Any:
+        result = self._method(self.function)(match)
+        return result if self._flat else (result,)
+
+
+class SelectingTimeouts(Selecting, TimedOutPartialMatchHandler):
+    """Calls another function for partial matches that time out."""
+
+    def __init__(
+        self,
+        function: Any,
+        method: Callable[[Any], Any],
+        flat: bool,
+        tag: OutputTag,
+        timeout: Any,
+        timeout_method: Callable[[Any], Any],
+    ) -> None:
+        super().__init__(function, method, flat)
+        self.timeout, self._timeout_method, self._tag = timeout, timeout_method, tag
+
+    def _objects(self) -> list[Any]:
+        return [self.function, self.timeout]
+
+    def process_timed_out_match(self, match: Match, ctx: MatchContext) -> Iterator[Any]:
+        results = self._timeout_method(self.timeout)(match, ctx.timestamp())
+        for result in (results or ()) if self._flat else (results,):
+            yield self._tag, result
+
+
+def _of_each(objects: list[Any], method: str, *arguments: Any) -> None:
+    for each in objects:
+        found = getattr(each, method, None)
+        if callable(found):
+            found(*arguments)

@@ -1,0 +1,352 @@
+"""The pattern of a sequence of events, stage by stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from enum import Enum
+from typing import Any, Self
+
+from headrace.cep.conditions import to_condition
+from headrace.cep.skip_strategy import AfterMatchSkipStrategy
+from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.errors import MalformedPatternError
+from headrace.operators.patterns.conditions import And, Condition, Or, Subtype
+from headrace.operators.patterns.skips import SkipToStage
+from headrace.operators.patterns.stages import Contiguity, Follows, Stage, Times
+
+
+class WithinType(Enum):
+    """Between which events of a match the time of ``within`` counts."""
+
+    FIRST_AND_LAST = "first and last"
+    PREVIOUS_AND_CURRENT = "previous and current"
+
+
+class Pattern:
+    """A pattern; its methods describe the last stage, or add one.
+
+    ``Pattern.begin("small").where(...).followed_by("large").where(...).within(...)``. Methods that
+    describe a stage change the pattern and return it, as in Flink.
+    """
+
+    def __init__(
+        self, previous: Pattern | None, stage: Stage, skip: AfterMatchSkipStrategy
+    ) -> None:
+        self._previous = previous
+        self._stage = stage
+        self._skip = skip
+
+    @staticmethod
+    def begin(
+        pattern: str | Pattern, after_match_skip_strategy: AfterMatchSkipStrategy | None = None
+    ) -> Pattern:
+        """Begin a pattern, with a stage of a name, or with a group.
+
+        ``after_match_skip_strategy``: what becomes of other partial matches after a match; the
+        default drops none.
+        """
+        skip = after_match_skip_strategy or AfterMatchSkipStrategy.no_skip()
+        return _added(None, pattern, Follows.NEXT, skip)
+
+    def next(self, pattern: str | Pattern) -> Pattern:
+        """Add a stage or group whose event is the very next one."""
+        return _added(self, pattern, Follows.NEXT, self._skip)
+
+    def followed_by(self, pattern: str | Pattern) -> Pattern:
+        """Add a stage or group; events that it does not take may come before its event."""
+        return _added(self, pattern, Follows.FOLLOWED_BY, self._skip)
+
+    def followed_by_any(self, pattern: str | Pattern) -> Pattern:
+        """Add a stage or group; any events may come before its event: one match for each."""
+        return _added(self, pattern, Follows.FOLLOWED_BY_ANY, self._skip)
+
+    def not_next(self, name: str) -> Pattern:
+        """Add a stage whose event must not come next.
+
+        Raises:
+            MalformedPatternError: the stage before is optional.
+        """
+        return self._add_not(name, Follows.NOT_NEXT)
+
+    def not_followed_by(self, name: str) -> Pattern:
+        """Add a stage whose event must not come before the next stage's event.
+
+        At the end of a pattern it needs ``within``: it must not come in that time.
+
+        Raises:
+            MalformedPatternError: the stage before is optional.
+        """
+        return self._add_not(name, Follows.NOT_FOLLOWED_BY)
+
+    def _add_not(self, name: str, follows: Follows) -> Pattern:
+        if self._stage.is_optional:
+            raise self._malformed(
+                f"{name!r} must not come after {self._stage.name!r}, which is optional",
+                "use two patterns, one with the optional stage and one without it",
+            )
+        return _added(self, name, follows, self._skip)
+
+    # What describes the stage.
+
+    def where(self, condition: Any) -> Self:
+        """Take only events for which a function holds; several calls: all of them must hold.
+
+        ``condition``: a function of the event, or of the event and a context, which has the events
+        taken so far (``IterativeCondition.filter``); or an ``IterativeCondition`` or
+        ``SimpleCondition``.
+        """
+        return self._and(to_condition(condition, "where"))
+
+    def or_(self, condition: Any) -> Self:
+        """Take also events for which another function holds."""
+        added, stage = to_condition(condition, "or_"), self._stage
+        return self._set(condition=added if stage.condition is None else Or(stage.condition, added))
+
+    def subtype(self, subtype_class: type) -> Self:
+        """Take only instances of a class."""
+        if not isinstance(subtype_class, type):
+            raise self._malformed(f"subtype() takes a class, not {subtype_class!r:.60}", None)
+        return self._and(Subtype(subtype_class))
+
+    def until(self, until_condition: Any) -> Self:
+        """End the loop at an event for which a function holds; the event is not taken.
+
+        Raises:
+            MalformedPatternError: the stage does not loop without limit, or has an ``until``.
+        """
+        stage = self._stage
+        if stage.until is not None:
+            raise self._malformed("it has an until() already", "combine the two conditions")
+        if not stage.is_looping:
+            raise self._malformed(
+                "until() ends a loop, and the stage does not loop",
+                "one_or_more() or times_or_more() before it",
+            )
+        return self._set(until=to_condition(until_condition, "until"))
+
+    def _and(self, added: Condition) -> Self:
+        before = self._stage.condition
+        return self._set(condition=added if before is None else And(before, added))
+
+    def optional(self) -> Self:
+        """Let matches do without the stage."""
+        self._check_not_negative("optional()")
+        self._check_previous_not_greedy()
+        if self._stage.is_optional:
+            raise self._malformed("it is optional already", "remove one optional()")
+        return self._set(is_optional=True)
+
+    def one_or_more(self, window_time: TimeAmount | None = None) -> Self:
+        """Take one or more events.
+
+        ``window_time``: how long after one of them the next may come.
+        """
+        return self._loop("one_or_more()", 1, None, window_time)
+
+    def times(
+        self, from_: int, to: int | None = None, window_time: TimeAmount | None = None
+    ) -> Self:
+        """Take a number of events, or between two numbers of them (both inclusive).
+
+        ``window_time``: how long after one of them the next may come.
+        """
+        least, most = int(from_), int(from_ if to is None else to)
+        if to is None and least < 1:
+            raise self._malformed(f"times({from_}) takes no event", "give 1 or more")
+        if least < 0 or most < max(least, 1):
+            raise self._malformed(f"times({from_}, {to}) takes no number of events", None)
+        self._loop("times()", max(least, 1), most, window_time)
+        return self._set(is_optional=least == 0)
+
+    def times_or_more(self, times: int, window_time: TimeAmount | None = None) -> Self:
+        """Take at least a number of events.
+
+        ``window_time``: how long after one of them the next may come.
+        """
+        if times < 1:
+            raise self._malformed(f"times_or_more({times}) takes no event", "give 1 or more")
+        return self._loop("times_or_more()", int(times), None, window_time)
+
+    def _loop(
+        self, call: str, least: int, most: int | None, window_time: TimeAmount | None
+    ) -> Self:
+        self._check_not_negative(call)
+        if self._stage.times is not None:
+            raise self._malformed(f"{call} comes after another quantifier", "remove one of them")
+        within_ms = None
+        if window_time is not None:
+            within_ms = milliseconds_of(window_time, "the time between events") or None
+        # As in Flink, a quantifier makes the stage forget what was said of its number before.
+        return self._set(times=Times(least, most, within_ms), is_optional=False, is_greedy=False)
+
+    def greedy(self) -> Self:
+        """Take as many events as possible before the next stage begins.
+
+        Raises:
+            MalformedPatternError: the stage takes one event, or it is a group.
+        """
+        self._check_not_negative("greedy()")
+        if self._stage.group is not None:
+            raise self._malformed("a group cannot be greedy", None)
+        if self._stage.times is None:
+            raise self._malformed("greedy() is for stages that take several events", None)
+        if self._stage.times.contiguity is Contiguity.RELAXED_ANY:
+            raise self._malformed("greedy() comes after allow_combinations()", "remove one of them")
+        return self._set(is_greedy=True)
+
+    def consecutive(self) -> Self:
+        """Take events of the stage only if no other event lies between them."""
+        return self._between("consecutive()", Contiguity.STRICT)
+
+    def allow_combinations(self) -> Self:
+        """Let any events lie between events of the stage, its own among them."""
+        return self._between("allow_combinations()", Contiguity.RELAXED_ANY)
+
+    def _between(self, call: str, contiguity: Contiguity) -> Self:
+        times = self._stage.times
+        if times is None:
+            raise self._malformed(f"{call} is for stages that take several events", None)
+        if times.contiguity is not Contiguity.RELAXED:
+            raise self._malformed(
+                f"{call} comes after consecutive() or allow_combinations()", "remove one of them"
+            )
+        return self._set(times=replace(times, contiguity=contiguity))
+
+    def within(
+        self, window_time: TimeAmount, within_type: WithinType = WithinType.FIRST_AND_LAST
+    ) -> Self:
+        """Limit the time of a match, exclusive; 0 or less: no limit.
+
+        From its first to its last event, or from the event before to this stage's event. Partial
+        matches that take longer time out.
+        """
+        amount_ms = milliseconds_of(window_time, "the time of within()")
+        limit_ms = amount_ms if amount_ms > 0 else None
+        if within_type is WithinType.PREVIOUS_AND_CURRENT:
+            return self._set(gap_ms=limit_ms)
+        return self._set(within_ms=limit_ms)
+
+    # Checks.
+
+    def _set(self, **changes: Any) -> Self:
+        self._stage = replace(self._stage, **changes)
+        return self
+
+    def _check_not_negative(self, call: str) -> None:
+        if self._stage.follows.is_negative:
+            raise self._malformed(f"{call} is not for an event that must not come", None)
+
+    def _check_previous_not_greedy(self) -> None:
+        if self._previous is not None and self._previous._stage.is_greedy:
+            raise self._malformed("it cannot be optional after a greedy stage", None)
+
+    def _malformed(self, message: str, hint: str | None) -> MalformedPatternError:
+        return MalformedPatternError(f"stage {self._stage.name!r}: {message}", hint=hint)
+
+    def get_name(self) -> str:
+        """Return the name of the last stage."""
+        return self._stage.name
+
+    def get_previous(self) -> Pattern | None:
+        """Return the pattern up to the stage before; None at the first one."""
+        return self._previous
+
+    def _patterns(self) -> list[Pattern]:
+        found: list[Pattern] = []
+        pattern: Pattern | None = self
+        while pattern is not None:
+            found.append(pattern)
+            pattern = pattern._previous
+        return found[::-1]
+
+    def _stages(self) -> tuple[Stage, ...]:
+        """Return the stages of a valid pattern.
+
+        Raises:
+            MalformedPatternError: the pattern is not valid.
+        """
+        stages = tuple(pattern._stage for pattern in self._patterns())
+        self._check_names(stages)
+        _check_loops(stages)
+        last = stages[-1]
+        if last.follows is Follows.NOT_FOLLOWED_BY and not (last.within_ms or last.gap_ms):
+            raise self._malformed(
+                "not_followed_by() at the end of a pattern needs within(): how long to wait for"
+                " the event that must not come",
+                ".within(Duration.of_seconds(5))",
+            )
+        skip = self._skip._skip
+        if isinstance(skip, SkipToStage) and skip.stage not in {each.name for each in stages}:
+            raise MalformedPatternError(
+                f"the skip strategy names {skip.stage!r}, which is no stage of the pattern"
+            )
+        return stages
+
+    def _check_names(self, stages: tuple[Stage, ...]) -> None:
+        names: set[str] = set()
+        for stage in _of_all_groups(stages):
+            if stage.name in names:
+                raise MalformedPatternError(f"two stages have the name {stage.name!r}")
+            names.add(stage.name)
+
+
+class GroupPattern(Pattern):
+    """A stage that is a pattern itself, which is repeated as a whole."""
+
+    def where(self, condition: Any) -> Self:
+        """Refuse: the stages of the group have conditions."""
+        raise self._malformed("a group has no condition of its own", "give it to its stages")
+
+    def or_(self, condition: Any) -> Self:
+        """Refuse, like ``where``."""
+        raise self._malformed("a group has no condition of its own", "give it to its stages")
+
+    def subtype(self, subtype_class: type) -> Self:
+        """Refuse, like ``where``."""
+        raise self._malformed("a group has no condition of its own", "give it to its stages")
+
+
+def _added(
+    previous: Pattern | None, added: str | Pattern, follows: Follows, skip: AfterMatchSkipStrategy
+) -> Pattern:
+    if isinstance(added, Pattern):
+        stages = tuple(pattern._stage for pattern in added._patterns())
+        group = Stage("GroupPattern", follows, group=stages)
+        return GroupPattern(previous, group, skip)
+    if not isinstance(added, str):
+        raise MalformedPatternError(f"a stage has a name, or is a Pattern, not {added!r:.60}")
+    if ":" in added:
+        raise MalformedPatternError(f"the name {added!r} of a stage has a colon")
+    return Pattern(previous, Stage(added, follows), skip)
+
+
+def _check_loops(stages: tuple[Stage, ...]) -> None:
+    """Refuse loops that could go round without taking an event, and so without end."""
+    for stage in stages:
+        if stage.group is None:
+            continue
+        _check_loops(stage.group)
+        takes = [each for each in stage.group if not each.follows.is_negative]
+        if stage.is_looping and all(_may_be_empty(each) for each in takes):
+            names = ", ".join(repr(each.name) for each in _of_all_groups(stage.group))
+            raise MalformedPatternError(
+                f"a group loops whose stages ({names}) are all optional: it could be repeated"
+                " without end without taking an event",
+                hint="make the group optional() instead of all its stages",
+            )
+
+
+def _may_be_empty(stage: Stage) -> bool:
+    return stage.is_optional or (
+        stage.group is not None
+        and all(_may_be_empty(each) for each in stage.group if not each.follows.is_negative)
+    )
+
+
+def _of_all_groups(stages: tuple[Stage, ...]) -> Iterator[Stage]:
+    for stage in stages:
+        if stage.group is None:
+            yield stage
+        else:
+            yield from _of_all_groups(stage.group)

@@ -1,0 +1,162 @@
+"""Conditions of a pattern's stages, and how they are combined."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from headrace.runtime.user_function import UserFunction
+
+
+class ConditionContext(Protocol):
+    """What a condition can ask about the partial match that an event may continue."""
+
+    def get_events_for_pattern(self, name: str) -> Sequence[Any]:
+        """Return the events that a stage has matched so far, in order."""
+
+    def timestamp(self) -> int:
+        """Return the event's timestamp (ms)."""
+
+    def current_processing_time(self) -> int:
+        """Return the processing time (ms) of the micro-batch."""
+
+
+Predicate = Callable[[Any, Any], bool]
+"""Takes an event and a ``ConditionContext``."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition; subclasses are its forms."""
+
+    def compile(self) -> Predicate:
+        """Return the function that evaluates it."""
+        raise NotImplementedError
+
+    @property
+    def functions(self) -> Iterator[UserFunction]:
+        """The user's functions in it."""
+        yield from ()
+
+    def copied(self) -> Condition:
+        """Return a copy with its own user functions, for one task."""
+        return self
+
+
+@dataclass(frozen=True)
+class Always(Condition):
+    """Every event."""
+
+    def compile(self) -> Predicate:
+        return lambda event, context: True
+
+    def __str__(self) -> str:
+        return "any event"
+
+
+@dataclass(frozen=True)
+class Call(Condition):
+    """A user's function of the event, or of the event and a ``ConditionContext``."""
+
+    function: UserFunction
+    takes_context: bool = False
+
+    def compile(self) -> Predicate:
+        call = self.function.as_callable()
+        if self.takes_context:
+            return lambda event, context: bool(call(event, context))
+        return lambda event, context: bool(call(event))
+
+    @property
+    def functions(self) -> Iterator[UserFunction]:
+        yield self.function
+
+    def copied(self) -> Condition:
+        return Call(self.function.copied(), self.takes_context)
+
+    def __str__(self) -> str:
+        return self.function.name
+
+
+@dataclass(frozen=True)
+class Subtype(Condition):
+    """Instances of a class."""
+
+    of: type
+
+    def compile(self) -> Predicate:
+        of = self.of
+        return lambda event, context: isinstance(event, of)
+
+    def __str__(self) -> str:
+        return f"is {self.of.__name__}"
+
+
+@dataclass(frozen=True)
+class Not(Condition):
+    """The events for which another condition does not hold."""
+
+    condition: Condition
+
+    def compile(self) -> Predicate:
+        holds = self.condition.compile()
+        return lambda event, context: not holds(event, context)
+
+    @property
+    def functions(self) -> Iterator[UserFunction]:
+        yield from self.condition.functions
+
+    def copied(self) -> Condition:
+        return Not(self.condition.copied())
+
+    def __str__(self) -> str:
+        return f"not ({self.condition})"
+
+
+@dataclass(frozen=True)
+class _Pair(Condition):
+    left: Condition
+    right: Condition
+
+    @property
+    def functions(self) -> Iterator[UserFunction]:
+        yield from self.left.functions
+        yield from self.right.functions
+
+    def copied(self) -> Condition:
+        return type(self)(self.left.copied(), self.right.copied())
+
+
+@dataclass(frozen=True)
+class And(_Pair):
+    """Both of two conditions; the second is evaluated if the first holds."""
+
+    def compile(self) -> Predicate:
+        left, right = self.left.compile(), self.right.compile()
+        return lambda event, context: left(event, context) and right(event, context)
+
+    def __str__(self) -> str:
+        return f"({self.left} and {self.right})"
+
+
+@dataclass(frozen=True)
+class Or(_Pair):
+    """One of two conditions; the second is evaluated if the first does not hold."""
+
+    def compile(self) -> Predicate:
+        left, right = self.left.compile(), self.right.compile()
+        return lambda event, context: left(event, context) or right(event, context)
+
+    def __str__(self) -> str:
+        return f"({self.left} or {self.right})"
+
+
+ALWAYS = Always()
+
+
+def both(left: Condition, right: Condition) -> Condition:
+    """Return the conjunction of two conditions."""
+    if left is ALWAYS:
+        return right
+    return left if right is ALWAYS else And(left, right)
