@@ -157,7 +157,7 @@ class Pattern:
         if least < 0 or most < max(least, 1):
             raise self._malformed(f"times({from_}, {to}) takes no number of events", None)
         self._loop("times()", max(least, 1), most, window_time)
-        return self._set(is_optional=least == 0)
+        return self._set(is_optional=True) if least == 0 else self
 
     def times_or_more(self, times: int, window_time: TimeAmount | None = None) -> Self:
         """Take at least a number of events.
@@ -177,8 +177,7 @@ class Pattern:
         within_ms = None
         if window_time is not None:
             within_ms = milliseconds_of(window_time, "the time between events") or None
-        # As in Flink, a quantifier makes the stage forget what was said of its number before.
-        return self._set(times=Times(least, most, within_ms), is_optional=False, is_greedy=False)
+        return self._set(times=Times(least, most, within_ms))
 
     def greedy(self) -> Self:
         """Take as many events as possible before the next stage begins.
