@@ -215,7 +215,10 @@ class _Importer:
             raise _damaged_error(
                 record, f"is a record of {record.kind} state, but was said to be {kind}"
             )
-        value = self._loads.get(record.state, decode)(record.value)
+        try:
+            value = self._loads.get(record.state, decode)(record.value)
+        except (ImportError, AttributeError) as error:
+            raise _missing_class_error(record, error) from error
         self._put_value(record, (value, record.stamp_ms) if expires else value)
 
     def _put_value(self, record: StateRecord, value: Any) -> None:
@@ -254,6 +257,15 @@ class _Importer:
         self._space.declare(state, kind)
         self._kinds[state] = kind
         return kind
+
+
+def _missing_class_error(record: StateRecord, error: Exception) -> CheckpointError:
+    return CheckpointError(
+        f"the state {record.state!r} of operator {record.operator!r} has objects of a class that"
+        f" is not there: {error}",
+        hint="put the class back, or say where it is now (headrace.state.moved-classes); if the"
+        " state is not needed, SavepointWriter.remove_state writes a savepoint without it",
+    )
 
 
 def _damaged_error(record: StateRecord, what: str) -> CheckpointError:

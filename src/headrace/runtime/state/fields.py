@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from headrace.errors import CheckpointError
 from headrace.runtime.immutability import ATOMIC_TYPES
-from headrace.runtime.state.stored_objects import former_names, sources_of
+from headrace.runtime.state.stored_objects import former_names, sources_of, unclear_names
 from headrace.runtime.state.time_buffer import TimeBuffer
 
 _BY_HAND = {"__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__getattr__"}
@@ -76,13 +76,15 @@ def current_fields(seen: SeenFields) -> SeenFields:
 class ClassChange(NamedTuple):
     """A dataclass (``name``: ``module:qualname``) whose stored objects have to be converted.
 
-    ``stored``: their fields. ``missing``: the new fields that have no default.
+    ``stored``: their fields. ``missing``: the new fields that have no default. ``unclear``: fields
+    with their earlier names, where the stored fields do not show whether they are renamed yet.
     """
 
     name: str
     cls: type
     stored: tuple[str, ...]
     missing: tuple[str, ...]
+    unclear: tuple[tuple[str, str], ...]
 
 
 def changed_classes(seen: SeenFields, renamed: Mapping[str, str]) -> list[ClassChange]:
@@ -108,7 +110,9 @@ def _change(
         return None
     fields = dataclasses.fields(cls)
     names = tuple(field.name for field in fields)
-    sources = sources_of(names, stored, former_names(cls, dict(renamed)))
+    former = former_names(cls, dict(renamed))
+    sources = sources_of(names, stored, former)
+    unclear = (*unclear_names(names, stored, former),)
     gained = [field for field in fields if sources.get(field.name) != field.name]
     missing = [
         field.name
@@ -126,7 +130,9 @@ def _change(
             field.name in sources or (field.init and not _is_read_from_class(cls, field.name))
             for field in gained
         )
-    return ClassChange(name, cls, stored, (*missing,)) if needed or missing else None
+    if not (needed or missing or unclear):
+        return None
+    return ClassChange(name, cls, stored, (*missing,), unclear)
 
 
 def _is_pickled_by_position(cls: type) -> bool:
@@ -194,6 +200,15 @@ def _missing_field_error(
         f" class had the field {field!r}",
         hint=f"give the field a plain default in place of a factory, or give {name} a"
         " __setstate__ that sets it; or start anew with headrace run --fresh",
+    )
+
+
+def missing_class_error(operator: str | None, error: Exception) -> CheckpointError:
+    """Return the error for stored objects whose class cannot be imported."""
+    of = "" if operator is None else f" of operator {operator!r}"
+    return CheckpointError(
+        f"the state{of} has objects of a class that is not there: {error}",
+        hint="put the class back, or say where it is now (headrace.state.moved-classes)",
     )
 
 

@@ -269,11 +269,146 @@ def test_a_default_has_the_declared_type(
 
 @pytest.mark.parametrize("names", [["a", "b"], ["b", "a"]])
 def test_a_name_that_is_there_is_not_taken(pages: Pages, names: list[str]) -> None:
+    """Values of a program with the renaming, and a new field "a", would look the same."""
     stored = Types.ROW_NAMED(names, [Types.LONG()] * 2)
     put(pages, value(stored), lambda key: Row(**{name: key * (name == "b") for name in names}))
     now = value(Types.ROW_NAMED(["b"], [Types.LONG()]))
     now.evolve(renamed={"a": "b"})
-    assert get(pages, now) == {key: Row(b=key) for key in range(KEYS)}
+    assert difference(pages, now) == "b was a earlier, and the stored values have both names"
+    both = value(Types.ROW_NAMED([*reversed(names), "c"], [Types.LONG()] * 3))
+    both.evolve(renamed={"a": "b"}, defaults={"c": 0})  # "a" came again, after the renaming
+    assert get(pages, both)[3].as_dict() == {"a": 0, "b": 3, "c": 0}
+    assert get(pages, value(now.type_info))[3] == Row(b=3)
+
+
+def difference(pages: Pages, descriptor: Descriptor) -> str:
+    """Read a state that is refused; return the difference that the error names."""
+    with pytest.raises(CheckpointError) as refused:
+        get(pages, descriptor)
+    return str(refused.value.where["differences"])
+
+
+@dataclass
+class Swapped:
+    id: int = field(metadata={"renamed_from": "quantity"})
+    quantity: int = field(metadata={"renamed_from": "id"})
+
+
+@dataclass(slots=True)
+class SwappedSlots:
+    quantity: int = field(metadata={"renamed_from": "id"})
+    id: int = field(metadata={"renamed_from": "quantity"})
+
+
+@dataclass(frozen=True, slots=True)
+class SwappedFrozen:
+    id: int = field(metadata={"renamed_from": "quantity"})
+    quantity: int = field(metadata={"renamed_from": "id"})
+
+
+@pytest.mark.parametrize(
+    ("before", "now"), [(Order, Swapped), (Slots, SwappedSlots), (Frozen, SwappedFrozen)]
+)
+def test_fields_that_exchange_their_names_are_refused(
+    pages: Pages, replace_class: ReplaceClass, before: type, now: type
+) -> None:
+    """The same fields are stored before and after the exchange; a migration is done once."""
+    name = before.__name__
+    put(pages, value(), lambda key: before(key, 10 * key))
+    replace_class(name, now)
+    found = difference(pages, value())
+    assert f"{name}.id was quantity earlier, and the stored values have both names" in found
+    assert f"{name}.quantity was id earlier" in found
+    replace_class(name, before)
+    exchanged = value()
+    exchanged.migrate(lambda old: before(old.quantity, old.id))
+    for _ in range(2):
+        found = get(pages, exchanged)
+        assert {key: (one.id, one.quantity) for key, one in found.items()} == {
+            key: (10 * key, key) for key in range(KEYS)
+        }
+
+
+def test_fields_of_a_class_and_of_its_state_that_exchange_their_names_are_refused(
+    pages: Pages, replace_class: ReplaceClass
+) -> None:
+    @dataclass
+    class Half:
+        id: int
+        quantity: int = field(metadata={"renamed_from": "id"})
+
+    put(pages, value(), lambda key: Order(key, 10 * key))
+    replace_class("Order", Half)
+    now = value()
+    now.evolve(renamed={"quantity": "id"})
+    assert "Order.id was quantity earlier" in difference(pages, now)
+
+
+def test_three_fields_in_a_circle_are_refused(pages: Pages, replace_class: ReplaceClass) -> None:
+    @dataclass
+    class Circle:
+        id: int = field(metadata={"renamed_from": "legs"})
+        quantity: int = field(metadata={"renamed_from": "id"})
+        legs: int = field(metadata={"renamed_from": "quantity"})
+
+    put(pages, value(), lambda key: Order(key, 10 * key))
+    replace_class("Order", Circle)
+    assert difference(pages, value()).count("Order.") == 3
+
+
+def test_a_name_of_a_field_that_is_gone_is_not_taken(
+    pages: Pages, replace_class: ReplaceClass
+) -> None:
+    @dataclass
+    class Reused:
+        quantity: int = field(metadata={"renamed_from": "id"})
+
+    put(pages, value(), lambda key: Order(key, 10 * key))
+    replace_class("Order", Reused)
+    found = difference(pages, value())
+    assert found == "Order.quantity was id earlier, and the stored values have both names"
+
+
+def test_objects_in_objects_that_exchange_their_names_are_refused(
+    pages: Pages, replace_class: ReplaceClass
+) -> None:
+    put(pages, value(), lambda key: Order(key, 0, [Order(1, key)]))  # type: ignore[list-item]
+    put(pages, ListStateDescriptor("l"), lambda key: [Box(Slots(key, 1))])
+    replace_class("Slots", SwappedSlots)
+    get(pages, value())  # it has no object of the class
+    assert "Slots.quantity was id earlier" in difference(pages, ListStateDescriptor("l"))
+
+
+@dataclass
+class Box:
+    content: Any
+
+
+def test_a_field_that_was_renamed_twice_is_found(pages: Pages, replace_class: ReplaceClass) -> None:
+    """The program between the two was never run on this state."""
+
+    @dataclass
+    class Twice:
+        id: int
+        amount: int = field(metadata={"renamed_from": "qty"})
+
+    put(pages, value(), lambda key: Order(key, 10 * key))
+    replace_class("Order", Twice)
+    now = value()
+    now.evolve(renamed={"quantity": "qty"})
+    for _ in range(2):
+        assert get(pages, now) == {key: Twice(key, 10 * key) for key in range(KEYS)}
+
+
+def test_a_field_of_a_row_that_was_renamed_twice_is_found(pages: Pages) -> None:
+    put(pages, value(Types.ROW_NAMED(["a"], [Types.LONG()])), lambda key: Row(a=key))
+    now = value(Types.ROW_NAMED(["c"], [Types.LONG()]))
+    now.evolve(renamed={"a": "b", "b": "c"})
+    for _ in range(2):
+        assert get(pages, now) == {key: Row(c=key) for key in range(KEYS)}
+    both = value(Types.ROW_NAMED(["b", "c"], [Types.LONG()] * 2))
+    both.evolve(renamed={"a": "b", "b": "c"}, defaults={"b": 0})
+    assert get(pages, both)[4] == Row(b=0, c=4)
 
 
 def test_the_state_may_name_the_fields(pages: Pages, replace_class: ReplaceClass) -> None:
@@ -668,3 +803,10 @@ def test_what_a_descriptor_is_told_is_checked() -> None:
     with pytest.raises(PlanError, match="1 is no version above 1"):
         state.migrate(str, version=1)
     assert value(Types.INT()).kind == VALUE
+
+
+def test_a_class_that_is_gone_is_named(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(pages, value(), lambda key: Order(key, 10 * key))
+    monkeypatch.delattr(MODULE, "Order")
+    with pytest.raises(CheckpointError, match=r"has objects of a class that is not there: .*Order"):
+        get(pages, value())
