@@ -121,6 +121,20 @@ def check_is_free(folder: str) -> None:
         )
 
 
+def check_is_folder(path: str) -> None:
+    """Raise CheckpointError if there is a file at the path where a folder should be."""
+    files = file_system_of(path)
+    if files.exists(path) and not files.is_folder(path):
+        folder, name = posixpath.split(path)
+        raise CheckpointError(
+            "this is a file, and a savepoint is a folder",
+            where={"file": path},
+            hint=f"give the folder of the file, {folder or '.'}"
+            if name == MANIFEST
+            else "`headrace savepoints ls FOLDER` lists the savepoints in a folder",
+        )
+
+
 def read_manifest(folder: str) -> Manifest:
     """Return the manifest of the savepoint in a folder.
 
@@ -129,8 +143,12 @@ def read_manifest(folder: str) -> Manifest:
     """
     folder = location_of(folder)
     path = posixpath.join(folder, MANIFEST)
-    data = file_system_of(path).read(path)
+    try:
+        data = file_system_of(path).read(path)
+    except (NotADirectoryError, IsADirectoryError):
+        data = None
     if data is None:
+        check_is_folder(folder)
         raise CheckpointError(
             "there is no savepoint in this folder",
             where={"savepoint": folder},
