@@ -267,7 +267,9 @@ def test_a_state_whose_class_is_gone_is_named(
     monkeypatch.delattr(sys.modules[__name__], "Trade")
     pickles._data_class.cache_clear()
     settings = {"execution.state-recovery.ignore-unclaimed-state": allowed, RESTORE: saved}
-    with pytest.raises(CheckpointError, match="the state 'trades' of operator 'trades' has") as no:
+    with pytest.raises(
+        CheckpointError, match="the state 'trades' of operator 'trades' has objects"
+    ) as no:
         trading(out, NoTrades(), **settings).execute("trades")
     assert "Trade" in str(no.value) and "SavepointWriter.remove_state" in (no.value.hint or "")
 

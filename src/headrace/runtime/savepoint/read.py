@@ -25,7 +25,7 @@ from headrace.runtime.state.backend import (
     Timer,
 )
 from headrace.runtime.state.evolution import stored_loads
-from headrace.runtime.state.fields import SeenFields
+from headrace.runtime.state.fields import CLASS_ERRORS, SeenFields, unreadable_error
 from headrace.runtime.state.kinds import LIST, MAP, TIMES, StateKind
 from headrace.runtime.state.time_buffer import TimeBuffer
 
@@ -217,8 +217,8 @@ class _Importer:
             )
         try:
             value = self._loads.get(record.state, decode)(record.value)
-        except (ImportError, AttributeError) as error:
-            raise _missing_class_error(record, error) from error
+        except CLASS_ERRORS as error:
+            raise _unreadable_error(record, error) from error
         self._put_value(record, (value, record.stamp_ms) if expires else value)
 
     def _put_value(self, record: StateRecord, value: Any) -> None:
@@ -259,13 +259,9 @@ class _Importer:
         return kind
 
 
-def _missing_class_error(record: StateRecord, error: Exception) -> CheckpointError:
-    return CheckpointError(
-        f"the state {record.state!r} of operator {record.operator!r} has objects of a class that"
-        f" is not there: {error}",
-        hint="put the class back, or say where it is now (headrace.state.moved-classes); if the"
-        " state is not needed, SavepointWriter.remove_state writes a savepoint without it",
-    )
+def _unreadable_error(record: StateRecord, error: Exception) -> CheckpointError:
+    hint = "; SavepointWriter.remove_state writes a savepoint without a state"
+    return unreadable_error(record.operator, error, record.state, hint)
 
 
 def _damaged_error(record: StateRecord, what: str) -> CheckpointError:

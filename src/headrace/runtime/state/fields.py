@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
+import pickle
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -30,7 +31,13 @@ _BY_HAND = {"__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__ge
 
 
 SeenFields = Mapping[str, list[str]]
-"""By dataclass (``module:qualname``), the fields that all of its objects had when written."""
+"""By dataclass (``module:qualname``), the fields that all of its objects had when written.
+
+``SLOTS`` or ``BY_POSITION`` comes first if they were not pickled as a dict of their fields.
+"""
+
+SLOTS, BY_POSITION = ":slots", ":position"
+"""Objects of a class with slots are pickled as a pair, of a frozen one as a list of values."""
 
 
 def check_fields(operator: str | None, entry: Mapping[Any, Any]) -> None:
@@ -108,6 +115,8 @@ def _change(
 ) -> ClassChange | None:
     if not dataclasses.is_dataclass(cls) or _is_pickled_by_hand(cls):
         return None
+    form = stored[:1] if stored[:1] in ((SLOTS,), (BY_POSITION,)) else ()
+    stored = stored[len(form) :]
     fields = dataclasses.fields(cls)
     names = tuple(field.name for field in fields)
     former = former_names(cls, dict(renamed))
@@ -130,9 +139,15 @@ def _change(
             field.name in sources or (field.init and not _is_read_from_class(cls, field.name))
             for field in gained
         )
-    if not (needed or missing or unclear):
+    if not (needed or missing or unclear or form != _form_of(cls)):
         return None
     return ClassChange(name, cls, stored, (*missing,), unclear)
+
+
+def _form_of(cls: type) -> tuple[str, ...]:
+    if _is_pickled_by_position(cls):
+        return (BY_POSITION,)
+    return () if cls.__dictoffset__ else (SLOTS,)
 
 
 def _is_pickled_by_position(cls: type) -> bool:
@@ -183,10 +198,10 @@ def _newest(value: Any) -> Any:
 
 @lru_cache(maxsize=256)  # each call of a group asks for it
 def fields_of(kind: type) -> tuple[str, list[str]] | None:
-    """Return the name and the fields of a dataclass; None for other types, or if unknown."""
+    """Return the name and the fields of a dataclass, as in ``SeenFields``; None if unknown."""
     if not dataclasses.is_dataclass(kind) or _is_pickled_by_hand(kind):
         return None
-    fields = [field.name for field in dataclasses.fields(kind)]
+    fields = [*_form_of(kind), *(field.name for field in dataclasses.fields(kind))]
     return f"{kind.__module__}:{kind.__qualname__}", fields
 
 
@@ -203,12 +218,20 @@ def _missing_field_error(
     )
 
 
-def missing_class_error(operator: str | None, error: Exception) -> CheckpointError:
-    """Return the error for stored objects whose class cannot be imported."""
+CLASS_ERRORS = (ImportError, AttributeError, pickle.UnpicklingError)
+"""With these, objects cannot be read if their class is gone, or is another kind of class."""
+
+
+def unreadable_error(
+    operator: str | None, error: Exception, state: str | None = None, hint: str = ""
+) -> CheckpointError:
+    """Return the error for stored objects that raised one of ``CLASS_ERRORS``."""
     of = "" if operator is None else f" of operator {operator!r}"
+    named = "" if state is None else f" {state!r}"
     return CheckpointError(
-        f"the state{of} has objects of a class that is not there: {error}",
-        hint="put the class back, or say where it is now (headrace.state.moved-classes)",
+        f"the state{named}{of} has objects that cannot be read: {type(error).__name__}: {error}",
+        hint="put their class back as it was, or say where it is now"
+        f" (headrace.state.moved-classes){hint}",
     )
 
 

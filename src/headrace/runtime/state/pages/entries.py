@@ -10,13 +10,15 @@ from typing import Any
 from headrace.common._storage.pickles import loads_of_state
 from headrace.errors import CheckpointError
 from headrace.runtime.block import pickle_immutable
+from headrace.runtime.immutability import ATOMIC_TYPES
 from headrace.runtime.state.backend import Entry, PageStore
 from headrace.runtime.state.evolution import StateChange, check_page
 from headrace.runtime.state.fields import (
+    CLASS_ERRORS,
     check_fields,
     class_of_newest,
     classes_in,
-    missing_class_error,
+    unreadable_error,
 )
 from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.page import Page, PageTable, Stored, get_required_record
@@ -122,8 +124,8 @@ class EntryPages(HashedPages):
         """
         try:
             found: Any = self.loads(data)
-        except (ImportError, AttributeError) as error:
-            raise missing_class_error(self._owner, error) from error
+        except CLASS_ERRORS as error:
+            raise unreadable_error(self._owner, error) from error
         if type(found) is not tuple or len(found) != 4 or found[0] != PAGE_FORMAT:
             format_ = found[0] if type(found) is tuple and found else found
             raise CheckpointError(
@@ -155,6 +157,12 @@ class EntryPages(HashedPages):
     def serialize_page(self, page: Page) -> bytes:
         """Return a page's bytes: its format, the number of its schema, and its entries."""
         samples = islice(page.plain.items(), 1)
+        if self._entries_to_sample:
+            # Frozen dataclasses may be compact; new entries are at the end.
+            values = page.plain.values()
+            for value in (*islice(values, 2), *islice(reversed(values), 2)):
+                if type(value) not in ATOMIC_TYPES:
+                    self._sample_classes(self.expanded(value))
         number = self._schemas.number_of(self._schema)
         return pickle_immutable((PAGE_FORMAT, number, page.plain, page.packed), samples)
 
@@ -182,7 +190,7 @@ class EntryPages(HashedPages):
             raise refused from None
 
     def _sample_classes(self, entry: Entry) -> None:
-        self._entries_to_sample -= 1
+        self._entries_to_sample = max(self._entries_to_sample - 1, 0)
         for slot, value in entry.items():
             seen = slot, class_of_newest(value)
             if seen not in self._sampled:
@@ -233,8 +241,8 @@ class EntryPages(HashedPages):
                     entry[slot] = ChunkedTimes(self._store, ref, self._page_bytes, self.loads)
                 else:
                     entry[slot] = self.loads(self._record("v", ref[1]))
-        except (ImportError, AttributeError) as error:
-            raise missing_class_error(self._owner, error) from error
+        except CLASS_ERRORS as error:
+            raise unreadable_error(self._owner, error) from error
         check_fields(self._owner, entry)
         return entry
 
