@@ -111,7 +111,8 @@ def write_manifest(manifest: Manifest, folder: str) -> None:
 
 
 def check_is_free(folder: str) -> None:
-    """Raise CheckpointError if a folder has a savepoint."""
+    """Raise CheckpointError if a folder has a savepoint, or is a file."""
+    check_is_folder(folder)
     path = posixpath.join(folder, MANIFEST)
     if file_system_of(path).exists(path):
         raise CheckpointError(
