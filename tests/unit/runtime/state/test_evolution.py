@@ -396,6 +396,37 @@ class Box:
     content: Any
 
 
+class Market:
+    @dataclass
+    class Quote:
+        bid: int
+        ask: int
+
+
+def test_a_class_in_a_class_is_converted_or_refused(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @dataclass
+    class Renamed:
+        low: int = field(metadata={"renamed_from": "bid"})
+        ask: int
+
+    @dataclass
+    class Exchanged:
+        low: int = field(metadata={"renamed_from": "ask"})
+        ask: int = field(metadata={"renamed_from": "low"})
+
+    for now in (Renamed, Exchanged):
+        now.__qualname__ = "Market.Quote"
+    put(pages, value(), lambda key: Box(Market.Quote(key, 10 * key)))
+    monkeypatch.setattr(Market, "Quote", Renamed)
+    for _ in range(2):
+        found = get(pages, value())
+        assert found == {key: Box(Renamed(key, 10 * key)) for key in range(KEYS)}
+    monkeypatch.setattr(Market, "Quote", Exchanged)
+    assert "Market.Quote.low was ask earlier" in difference(pages, value())
+
+
 def test_a_field_that_was_renamed_twice_is_found(pages: Pages, replace_class: ReplaceClass) -> None:
     """The program between the two was never run on this state."""
 
