@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from headrace.errors import CheckpointError
 from headrace.runners.retention import RemovesCheckpoint
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.checkpoint.retained import restore_points
+from headrace.state import Savepoint
 from tests.spark import test_savepoints as tallies
+from tests.spark.test_state_of_checkpoints import check_is_of_one_moment
 
 pytestmark = pytest.mark.spark
 
@@ -89,6 +92,30 @@ def test_a_job_goes_back_to_a_restore_point(tmp_path: Path) -> None:
     after = tallies.written(tmp_path / "out")
     assert not tallies.expected() - after
     assert not (after - tallies.expected()) - before
+
+
+@pytest.mark.timeout(240)
+def test_savepoints_are_taken_while_restore_points_are_kept(tmp_path: Path) -> None:
+    """One restore point after the other; each savepoint and each restore point is of one moment."""
+    keeping = {
+        "execution.checkpointing.interval": "1 ms",
+        "execution.checkpointing.num-retained": "4",
+        "headrace.source.max-records-per-batch": str(tallies.PER_BATCH),
+    }
+    folder = CheckpointFolder.of_job(str(tmp_path / "checkpoints"), "tallies")
+    client = environment(tmp_path, **keeping).execute_async("tallies")
+    wait_for(client, lambda: len(restore_points(folder)) == 3)
+    with ThreadPoolExecutor(3) as pool:
+        asked = [
+            pool.submit(client.trigger_savepoint(str(tmp_path / "saved")).result) for _ in range(3)
+        ]
+        taken = [each.result() for each in asked]
+    client.cancel().result()
+    assert len({*taken}) == 3 and not [*Path(folder.directory, "pins").iterdir()]
+    points = restore_points(folder)
+    assert len(points) == 3
+    for place in (*taken, *(point.folder for point in points)):
+        check_is_of_one_moment(Savepoint.load(place))
 
 
 @pytest.mark.timeout(240)

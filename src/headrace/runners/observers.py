@@ -127,7 +127,8 @@ class BatchProgress:
 class SavepointTaken:
     """A complete savepoint of the state after a micro-batch.
 
-    ``size_bytes``: the size of its files. ``started_ms``: the wall clock.
+    ``size_bytes``: the size of its files. ``started_ms``: the wall clock. ``pause_ms``: how long
+    the job's micro-batches waited for it; 0 if the job had stopped.
     """
 
     folder: str
@@ -135,6 +136,7 @@ class SavepointTaken:
     started_ms: int
     duration_ms: float
     size_bytes: int
+    pause_ms: int = 0
 
 
 def batch_counts(

@@ -95,8 +95,8 @@ class Saver:
         job_folder = folder_name(self._program.name)
         return new_savepoint_folder(folder or self._savepoint_dir, job_folder)
 
-    def take(self, target: str) -> None:
-        """Write a savepoint of the running job to a folder of ``target``.
+    def take(self, target: str) -> SavepointTaken:
+        """Write a savepoint of the running job to a folder of ``target``; return what it is.
 
         On remote storage, Spark may remove the version of the state before all tasks have opened
         it; then another micro-batch is tried.
@@ -107,14 +107,16 @@ class Saver:
             OSError: the storage fails.
         """
         with self._lock:
-            for attempt in range(_ATTEMPTS):
+            attempt, pause_ms = 1, 0
+            while True:
                 pin = self.pin(f"{PINS}/{_new_name()}")
+                pause_ms += pin.pause_ms
                 try:
-                    self._export(pin, target)
-                    return
+                    return self._export(pin, target, pause_ms)
                 except StorageError:
-                    if attempt == _ATTEMPTS - 1 or not self._may_be_gone(pin):
+                    if attempt == _ATTEMPTS or not self._may_be_gone(pin):
                         raise
+                attempt += 1
 
     def take_stopped(self, target: str) -> None:
         """Write a savepoint of the job after its last micro-batch.
@@ -139,14 +141,15 @@ class Saver:
                     where={"checkpoint": self._checkpoint.directory},
                     hint="start it again: it continues from its checkpoint",
                 )
-            self._export(pin, target)
+            self._export(pin, target, 0)
 
     def _may_be_gone(self, pin: Pin) -> bool:
         """Return whether Spark may have removed the version of the state that a pin names."""
         committed = progress.log_of(self._checkpoint.spark).committed
         return is_url(pin.state_folder) and committed - pin.batch >= _KEPT_BATCHES // 2
 
-    def _export(self, pin: Pin, target: str) -> None:
+    def _export(self, pin: Pin, target: str, pause_ms: int) -> SavepointTaken:
+        """Write a savepoint of a pin, for which the job has waited so long."""
         began, started_ms = time.monotonic(), wall_clock_ms()
         program, ref = self._program_of(pin.metadata.generation.number)
         if uses_urls([target]):
@@ -159,12 +162,15 @@ class Saver:
             pin.remove()
         seconds = time.monotonic() - began
         last_batch, size = manifest.batch_id - 1, manifest.size_bytes
+        waited = f"; the job waited {pause_ms:,} ms for it" if pause_ms else ""
         print(
             f"headrace: savepoint of {self._program.name!r} after micro-batch"
-            f" {last_batch}: {target} ({size / 1e6:,.1f} MB in {seconds:.1f} s)",
+            f" {last_batch}: {target} ({size / 1e6:,.1f} MB in {seconds:.1f} s{waited})",
             file=sys.stderr,
         )
-        self._taken(SavepointTaken(target, last_batch, started_ms, seconds * 1000, size))
+        taken = SavepointTaken(target, last_batch, started_ms, seconds * 1000, size, pause_ms)
+        self._taken(taken)
+        return taken
 
     def pin(self, name: str) -> Pin:
         """Have the last micro-batch pinned, between two micro-batches.
@@ -221,7 +227,7 @@ class Savable(Protocol):
     def savepoint_target(self, folder: str | None) -> str:
         """Return the folder of a new savepoint."""
 
-    def save(self, target: str) -> None:
+    def save(self, target: str) -> SavepointTaken:
         """Write a savepoint to a folder while the job runs."""
 
     def request_stop(self, stop: Stop) -> None:
@@ -265,8 +271,8 @@ class RequestWatch:
             self._answer(request, RequestStatus.RUNNING)
             if request.kind is RequestKind.SAVEPOINT:
                 assert target is not None
-                self._job.save(target)
-                self._answer(request, RequestStatus.DONE, target)
+                taken = self._job.save(target)
+                self._answer(request, RequestStatus.DONE, target, pause_ms=taken.pause_ms)
             elif request.kind is RequestKind.RESCALE:
                 assert request.parallelism is not None
                 self._job.rescale(request.parallelism)
@@ -284,8 +290,9 @@ class RequestWatch:
         status: RequestStatus,
         savepoint: str | None = None,
         error: str | None = None,
+        pause_ms: int | None = None,
     ) -> None:
-        put_answer(self._store, request.id, Answer(status, savepoint, error))
+        put_answer(self._store, request.id, Answer(status, savepoint, error, pause_ms))
 
     def close(self, accepted: Stop | None, stop_error: BaseException | None) -> None:
         """Answer a stop, as the job has ended; end the thread.

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from headrace.errors import JobError
+from headrace.runners.observers import SavepointTaken
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.checkpoint.requests import (
     Answer,
@@ -28,14 +29,25 @@ class Job:
     def savepoint_target(self, folder: str | None) -> str:
         return f"{folder}/trades-1"
 
-    def save(self, target: str) -> None:
-        raise NotImplementedError
+    def save(self, target: str) -> SavepointTaken:
+        return SavepointTaken(target, 7, 1000, 2500.0, 1234, 12)
 
     def request_stop(self, stop: Stop) -> None:
         self.stop.accept(stop)
 
     def rescale(self, parallelism: int) -> None:
         raise NotImplementedError
+
+
+def test_the_answer_says_how_long_the_job_waited(tmp_path: Path) -> None:
+    folder = CheckpointFolder(str(tmp_path))
+    checkpoint: Any = SimpleNamespace(folder=folder, directory=str(tmp_path))
+    watch = RequestWatch(Job(), checkpoint)
+    request = new_request(RequestKind.SAVEPOINT, "/saved")
+    watch._handle(request)
+    done = Answer(RequestStatus.DONE, "/saved/trades-1", pause_ms=12)
+    assert answer_of(folder.signals, request.id) == done
+    watch.close(None, None)
 
 
 def test_of_two_stops_the_first_is_answered_with_its_savepoint(tmp_path: Path) -> None:
