@@ -211,6 +211,7 @@ function drawGraph(graph) {
         behind: make(group, "text", { class: "side behind", x: width - 14, y: 52 }),
         far: make(group, "text", { class: "far", x: width - 14, y: 38 }, NONE),
         box,
+        inputs: operator.kind === "sink" ? graph.edges.filter((edge) => edge.target === id).map((edge) => edge.source) : null,
         share: null,
         busy: null,
       };
@@ -243,6 +244,15 @@ function sideText(operator, kind) {
   return ["", "side"];
 }
 
+// The watermark of an operator; of a sink, the least that the streams into it have.
+function watermarkOf(parts, operators) {
+  if (!parts.inputs) return operators[parts.operator.id].watermark;
+  const found = parts.inputs.map((id) => operators[id].watermark);
+  if (!found.length || found.includes(null)) return null;
+  const times = found.filter((each) => each !== "end");
+  return times.length ? Math.min(...times) : "end";
+}
+
 function behindText(watermark, now) {
   if (watermark === null) return "";
   return watermark === "end" ? "end of input" : `${formatBehind(watermark, now)} behind`;
@@ -260,7 +270,7 @@ function showFigures(state) {
       const [text, style] = sideText(operator, kind);
       setText(parts.side, text);
       setAttribute(parts.side, "class", style);
-      setText(parts.behind, behindText(operator.watermark, state.now));
+      setText(parts.behind, behindText(watermarkOf(parts, state.operators), state.now));
       setAttribute(parts.behind, "y", text ? 52 : 43);
     }
     if (parts.busy && operator.busy !== null) {
@@ -408,8 +418,9 @@ function showDetail() {
     entries.push(["records out", `${formatCount(figures["out-rate"])}/s`], ["", figures.out.toLocaleString("en")]);
   }
   if (figures.busy !== null) entries.push(["busy", `${(figures.busy * 100).toFixed(1)} %`]);
-  entries.push(["watermark", formatMoment(figures.watermark)]);
-  if (typeof figures.watermark === "number") entries.push(["behind", formatBehind(figures.watermark, page.state.now)]);
+  const watermark = watermarkOf(parts, page.state.operators);
+  entries.push(["watermark", formatMoment(watermark)]);
+  if (typeof watermark === "number") entries.push(["behind", formatBehind(watermark, page.state.now)]);
   if (figures.pending !== null) entries.push(["waiting", `${figures.pending.toLocaleString("en")} records`]);
   if (figures["pending-bytes"] !== null) entries.push(["waiting", formatBytes(figures["pending-bytes"])]);
   if (figures["state-entries"] !== null) entries.push(["keys with state", figures["state-entries"].toLocaleString("en")]);
