@@ -15,7 +15,10 @@ from typer.testing import CliRunner
 from headrace.cli import app
 from headrace.common import Configuration, JobClient, JobStatus
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream._build.execution import _build_graph
 from headrace.errors import CheckpointError
+from headrace.runners import launch
+from headrace.runners.observers import JobObserver, SaveFailed
 from headrace.runners.retention import RemovesCheckpoint
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.checkpoint.retained import restore_points
@@ -92,6 +95,37 @@ def test_a_job_goes_back_to_a_restore_point(tmp_path: Path) -> None:
     after = tallies.written(tmp_path / "out")
     assert not tallies.expected() - after
     assert not (after - tallies.expected()) - before
+
+
+class Failures(JobObserver):
+    """Keeps the first restore point that fails."""
+
+    def __init__(self) -> None:
+        self.first: SaveFailed | None = None
+        self.seen = threading.Event()
+
+    def on_save_failed(self, failed: SaveFailed) -> None:
+        self.first = self.first or failed
+        self.seen.set()
+
+
+@pytest.mark.timeout(240)
+def test_a_restore_point_that_fails_is_reported_to_observers(tmp_path: Path) -> None:
+    env = environment(
+        tmp_path,
+        **{
+            "execution.checkpointing.interval": "100 ms",
+            "execution.checkpointing.num-retained": "2",
+            "execution.checkpointing.timeout": "1 ms",
+        },
+    )
+    failures, configuration = Failures(), env._configuration
+    graph = _build_graph(env._take_sinks(), configuration)
+    job = launch.start(graph, configuration, "tallies", observers=[failures])
+    assert failures.seen.wait(120)
+    job.cancel()
+    assert failures.first is not None and failures.first.folder is None
+    assert "a restore point took" in f"{failures.first.error}"
 
 
 @pytest.mark.timeout(240)

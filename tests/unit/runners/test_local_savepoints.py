@@ -16,10 +16,13 @@ import pytest
 from headrace.common import Configuration, JobClient, JobStatus, Types, WatermarkStrategy
 from headrace.common._storage import pickles
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from headrace.datastream._build.execution import _build_graph
 from headrace.datastream.connectors.function import FunctionSink
 from headrace.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from headrace.errors import CheckpointError, ConfigurationError, JobError
 from headrace.runners import local_job
+from headrace.runners.launch import start
+from headrace.runners.observers import JobObserver, SaveFailed
 from headrace.runners.savepoint_folders import new_savepoint_folder, stored_savepoints
 from headrace.runtime.savepoint.folder import StoredSavepoint, read_manifest
 
@@ -80,20 +83,22 @@ def through_the_gate(number: int) -> int:
     return number
 
 
+def configured(**settings: str) -> Configuration:
+    return Configuration.from_dict(
+        {
+            "execution.target": "local",
+            "headrace.source.max-records-per-batch": "10",
+            "headrace.source.min-records-per-batch": "10",
+            **settings,
+        }
+    )
+
+
 def environment(
     out: list[Any], gate: Gate | None = None, **settings: str
 ) -> StreamExecutionEnvironment:
     _gates[:] = [] if gate is None else [gate]
-    env = StreamExecutionEnvironment(
-        Configuration.from_dict(
-            {
-                "execution.target": "local",
-                "headrace.source.max-records-per-batch": "10",
-                "headrace.source.min-records-per-batch": "10",
-                **settings,
-            }
-        )
-    )
+    env = StreamExecutionEnvironment(configured(**settings))
     times = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v: v)
     numbers = env.from_sequence(0, RECORDS - 1).uid("numbers").map(through_the_gate, Types.INT())
     timed = numbers.assign_timestamps_and_watermarks(times)
@@ -148,6 +153,36 @@ def test_a_savepoint_says_when_it_was_taken(
         taken.append(stopped.result(60))
     found = [(folder, manifest.created_ms) for folder, manifest in stored_savepoints(str(tmp_path))]
     assert found == [(taken[1], 5_000), (taken[0], 9_000)]
+
+
+class Failures(JobObserver):
+    def __init__(self) -> None:
+        self.found: list[SaveFailed] = []
+
+    def on_save_failed(self, failed: SaveFailed) -> None:
+        self.found.append(failed)
+
+
+def test_a_savepoint_that_fails_is_reported_and_the_job_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr("headrace.runtime.savepoint.folder.write_savepoint", full)
+    out, gate, failures = list[Any](), Gate(300), Failures()
+    graph = _build_graph(environment(out, gate)._take_sinks(), configured())
+    job = start(graph, configured(), "tallies", observers=[failures])
+    assert gate.reached.wait(60)
+    taken = job.savepoint(str(tmp_path))
+    gate.open()
+    with pytest.raises(OSError, match="full"):
+        taken()
+    job.wait()
+    assert Counter(out) == expected()
+    (failed,) = failures.found
+    assert f"{failed.error}" == "the disk is full" and failed.started_ms <= failed.failed_ms
+    assert failed.folder is not None and failed.folder.startswith(str(tmp_path))
 
 
 def test_a_drained_job_fires_all_timers(tmp_path: Path) -> None:

@@ -130,6 +130,7 @@ class SparkJob:
             lambda: self._status.is_globally_terminal_state(),
             savepoint_dir,
             self._observers.savepoint,
+            self._observers.save_failed,
         )
         if self._observers:
             self._observers.start(self._info())

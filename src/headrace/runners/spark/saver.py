@@ -6,7 +6,8 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
@@ -22,7 +23,7 @@ from headrace.errors import (
     StorageError,
 )
 from headrace.runners.clock import wall_clock_ms
-from headrace.runners.observers import SavepointTaken
+from headrace.runners.observers import SaveFailed, SavepointTaken
 from headrace.runners.savepoint_folders import new_savepoint_folder
 from headrace.runners.sinks import committers_of
 from headrace.runners.spark.checkpoint import progress
@@ -59,7 +60,8 @@ class Saver:
 
     ``program_of`` returns the program of a generation of the checkpoint, and how workers know it;
     ``has_ended``, whether the job has ended. ``savepoint_dir``: the folder of savepoints for those
-    without a folder of their own. ``taken`` is called for each complete savepoint.
+    without a folder of their own. ``taken`` is called for each complete savepoint, and ``failed``
+    for each savepoint or restore point that failed.
     """
 
     def __init__(
@@ -72,10 +74,11 @@ class Saver:
         has_ended: Callable[[], bool],
         savepoint_dir: str | None,
         taken: Callable[[SavepointTaken], None],
+        failed: Callable[[SaveFailed], None],
     ) -> None:
         self._spark, self._program, self._checkpoint = spark, program, checkpoint
         self._pins, self._program_of, self._has_ended = pins, program_of, has_ended
-        self._savepoint_dir, self._taken = savepoint_dir, taken
+        self._savepoint_dir, self._taken, self._failed = savepoint_dir, taken, failed
         self._lock = threading.Lock()
         self._pin_lock = threading.Lock()
 
@@ -106,7 +109,7 @@ class Saver:
             CheckpointError: the micro-batch cannot be read, or the savepoint cannot be written.
             OSError: the storage fails.
         """
-        with self._lock:
+        with self._lock, self.reporting_failure(target):
             attempt, pause_ms = 1, 0
             while True:
                 pin = self.pin(f"{PINS}/{_new_name()}")
@@ -123,7 +126,7 @@ class Saver:
 
         Raises: as ``take``.
         """
-        with self._lock:
+        with self._lock, self.reporting_failure(target):
             generation = self._checkpoint.generation.number
             end = progress.log_of(self._checkpoint.spark).end
             pin = None
@@ -142,6 +145,20 @@ class Saver:
                     hint="start it again: it continues from its checkpoint",
                 )
             self._export(pin, target, 0)
+
+    @contextmanager
+    def reporting_failure(self, folder: str | None) -> Iterator[None]:
+        """Report an exception of the ``with`` block, unless the job has ended meanwhile.
+
+        ``folder``: that of the savepoint; None: a restore point.
+        """
+        started_ms = wall_clock_ms()
+        try:
+            yield
+        except Exception as error:
+            if type(error) is not JobError:  # raised if the job has ended
+                self._failed(SaveFailed(error, folder, started_ms, wall_clock_ms()))
+            raise
 
     def _may_be_gone(self, pin: Pin) -> bool:
         """Return whether Spark may have removed the version of the state that a pin names."""
