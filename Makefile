@@ -18,6 +18,9 @@ LOCKS := requirements/build.txt requirements/dev.txt
 SPARK ?= 4.2
 SPARK_VENV := .venv-spark-$(SPARK)
 SPARK_LOCK := requirements/spark-$(SPARK).txt
+# Another version of Python, in an environment of its own.
+OTHER_PYTHON ?= 3.13
+PYTHON_VENV := .venv-python-$(OTHER_PYTHON)
 ARGS ?=
 
 .PHONY: help
@@ -41,6 +44,10 @@ test-long: $(STAMP) ## the long tests, which tests/long.txt names (CI runs them,
 .PHONY: test-spark
 test-spark: $(SPARK_VENV)/.installed ## the tests with Spark on another Spark: SPARK=4.2, the oldest (ARGS=tests/spark for a part)
 	$(SPARK_VENV)/bin/python -m pytest -m "spark and not proof" -n 2 --dist loadgroup --durations=10 $(ARGS)
+
+.PHONY: test-python
+test-python: $(PYTHON_VENV)/.installed ## the tests without Spark on another Python: OTHER_PYTHON=3.13 (ARGS=tests/unit for a part)
+	$(PYTHON_VENV)/bin/python -m pytest -m "not (spark or slow or proof or long)" -n auto --durations=10 $(ARGS)
 
 .PHONY: affected
 affected: $(STAMP) ## the tests that what you changed may break (ARGS="--since main --all": and those with Spark)
@@ -143,12 +150,16 @@ test-servers: $(STAMP) ## what tests of S3 need: SeaweedFS, a wheel of 50 MB, in
 
 .PHONY: clean
 clean: ## remove .venv and everything that was made here
-	rm -rf $(VENV) .venv-bench .venv-spark-* build dist site demo-output spark-warehouse metastore_db derby.log
+	rm -rf $(VENV) .venv-bench .venv-python-* .venv-spark-* build dist site demo-output spark-warehouse metastore_db derby.log
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find bench docs examples scripts src tests -name __pycache__ -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml scripts/setup.sh $(LOCKS)
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh $(VENV)
+	@touch $@
+
+$(PYTHON_VENV)/.installed: pyproject.toml scripts/setup.sh $(LOCKS)
+	@PYTHON="python$(OTHER_PYTHON)" sh scripts/setup.sh $(PYTHON_VENV)
 	@touch $@
 
 $(SPARK_VENV)/.installed: pyproject.toml scripts/setup.sh requirements/build.txt $(SPARK_LOCK)

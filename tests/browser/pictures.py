@@ -12,7 +12,7 @@ from tests.browser.browsers import chromium
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 SECONDS = 25
-WIDTH, HEIGHT = 1600, 1400
+WIDTH, HEIGHT = 1600, 1540
 
 
 def take() -> None:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 import pytest
 
+from headrace.runners.savepoint_folders import is_savepoint, stored_savepoints
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.checkpoint.listing import stored_jobs
 from tests.faults.processes import ROOT, descendants, kill, kill_jvm_once
@@ -106,6 +107,49 @@ def test_one_that_stands_by_takes_over(tmp_path: Path) -> None:
             assert kill(driver)
             assert second.wait(240) == 0, (tmp_path / "log").read_text(errors="replace")[-3_000:]
     assert written(tmp_path / "out") == tallies.expected()
+
+
+@pytest.mark.timeout(300)
+def test_one_that_stands_by_takes_over_from_a_driver_that_writes_a_savepoint(
+    tmp_path: Path,
+) -> None:
+    """The part of the savepoint that was written is none; later ones are of one moment."""
+    saved = tmp_path / "saved"
+    settings = {
+        "execution.checkpointing.savepoint-dir": str(saved),
+        "headrace.savepoint.interval": "100 ms",
+        "headrace.savepoint.num-retained": "100",
+    }
+    folder = CheckpointFolder.of_job(str(tmp_path / "checkpoints 0"), "tallies")
+    pins = Path(folder.directory, "pins")
+    with supervised(tmp_path, settings=settings) as first:
+        wait_for_batches(tmp_path, 2, first)
+        with supervised(tmp_path, "--standby", settings=settings) as second:
+            wait_for_text(tmp_path / "log", "waiting for its end", second)
+            deadline = time.monotonic() + 60
+            while not (begun := incomplete(saved)):
+                assert time.monotonic() < deadline and first.poll() is None
+                time.sleep(0.001)
+            assert kill(driver_of_log(tmp_path))
+            left = {*pins.iterdir()}
+            assert second.wait(240) == 0, (tmp_path / "log").read_text(errors="replace")[-3_000:]
+    assert written(tmp_path / "out") == tallies.expected()
+    assert left and left.isdisjoint(pins.iterdir())
+    found = dict(stored_savepoints(str(saved)))
+    assert not begun & {Path(each).name for each in found}
+    newest = max(found, key=lambda each: found[each].batch_id)
+    (tmp_path / "out").rename(tmp_path / "out of the first")
+    restored = {**tallies.TO_THE_END, tallies.RESTORE: newest}
+    client = tallies.start(tmp_path, 1, **restored)
+    client.get_job_execution_result().result()
+    tallies.assert_all_after_a_moment(written(tmp_path / "out"))
+
+
+def incomplete(saved: Path) -> set[str]:
+    """The savepoints of which something is written, but not all."""
+    return {
+        each.name for each in saved.glob("*") if any(each.iterdir()) and not is_savepoint(str(each))
+    }
 
 
 def driver_of_log(folder: Path) -> int:

@@ -138,6 +138,59 @@ class Largest(ProcessFunction, CheckpointedFunction):
         self.log.append(("snapshot", context.get_checkpoint_id()))
 
 
+class Keeping(MapFunction, CheckpointedFunction):
+    """Keeps all records; gives each with how many its instance has."""
+
+    def __init__(self, union: bool) -> None:
+        self.union = union
+        self.kept: list[int] = []
+
+    def initialize_state(self, context: FunctionInitializationContext) -> None:
+        store = context.get_operator_state_store()
+        descriptor = ListStateDescriptor("kept", Types.LONG())
+        if self.union:
+            self.state = store.get_union_list_state(descriptor)
+        else:
+            self.state = store.get_list_state(descriptor)
+        self.kept += self.state.get()
+
+    def map(self, value: int) -> tuple[int, int]:
+        self.kept.append(value)
+        return value, len(self.kept)
+
+    def snapshot_state(self, context: FunctionSnapshotContext) -> None:
+        self.state.update(self.kept)
+
+
+@pytest.mark.parametrize("backends", ["heap", "paged"])
+def test_a_list_becomes_a_union_list_and_a_list_again(backends: Any) -> None:
+    """Over savepoints: no element is lost or doubled, however many instances have them."""
+
+    def version(parallelism: int, union: bool) -> Any:
+        def build(env: StreamExecutionEnvironment) -> dict[str, DataStream]:
+            kept = env.from_sequence(1, 36).map(Keeping(union)).uid("kept")
+            return {"": kept.set_parallelism(parallelism)}
+
+        return build
+
+    shapes = [(3, False), (1, True), (1, True), (4, False), (1, False), (1, True)]
+    versions = [version(*shape) for shape in shapes]
+    found = run_pipeline(
+        versions[0],
+        cuts=[6] * 6,
+        backends=backends,
+        restarts="savepoint",
+        successors=[*versions[1:], versions[0]],
+    ).only
+    assert sorted(value for value, _ in found) == [*range(1, 37)]
+    counts = [[count for _, count in found[at : at + 6]] for at in range(0, 36, 6)]
+    for at, (parallelism, _) in enumerate(shapes):
+        if parallelism == 1:  # the only instance has all records of before
+            assert counts[at] == [*range(6 * at + 1, 6 * at + 7)]
+        else:
+            assert max(counts[at]) < 6 * at + 6
+
+
 def test_an_instance_lives_on_where_it_is() -> None:
     stream = StreamExecutionEnvironment().from_sequence(1, 3).process(Largest())
     assert run_pipeline(stream, cuts=[1, 1, 1]).only == [

@@ -29,6 +29,7 @@ from headrace.connector import (
     WriterContext,
 )
 from headrace.datastream import MapFunction, StreamExecutionEnvironment
+from headrace.datastream._build.execution import _build_graph
 from headrace.datastream.connectors.dataframe import DataFrameSink
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.file_system import (
@@ -39,6 +40,8 @@ from headrace.datastream.connectors.file_system import (
 )
 from headrace.errors import CheckpointError, HeadraceError
 from headrace.metrics import BatchCounts
+from headrace.runners import launch
+from headrace.runners.observers import JobInfo, JobObserver
 from tests.pipelines import counted
 
 pytestmark = pytest.mark.spark
@@ -433,3 +436,23 @@ def test_a_source_that_is_added_while_the_last_micro_batch_waits_is_read(tmp_pat
     parts = (path for path in (tmp_path / "out").rglob("part-*") if path.is_file())
     written = sorted(int(line) for path in parts for line in path.read_text().splitlines())
     assert written == [*range(160), *range(1_000, 1_020)]
+
+
+class Executors(JobObserver):
+    """Sees how many executors a job has had, at its end."""
+
+    def on_start(self, job: JobInfo) -> None:
+        self.job = job
+
+    def on_end(self, status: JobStatus) -> None:
+        self.found = self.job.find_slots()
+
+
+def test_a_batch_knows_its_executors() -> None:
+    keys = {"execution.runtime-mode": "BATCH", "parallelism.default": "2"}
+    configuration = Configuration.from_dict(keys)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.from_sequence(0, 9).map(lambda n: n * n).print()
+    graph, seen = _build_graph(env._take_sinks(), configuration), Executors()
+    launch.start(graph, configuration, "squares", observers=[seen]).wait()
+    assert seen.found is not None and seen.found.executors == 1 and seen.found.tasks >= 1

@@ -100,3 +100,87 @@ def read_up_to(folder: Path) -> int:
     generations = sorted((folder / "checkpoint" / "waiting").glob("spark*"))
     end = log_of(str(generations[-1])).end if generations else None
     return 0 if end is None else end["sources"]["log"]["positions"]["p0"]
+
+
+class Echoing(Waiting):
+    """Says of each record that it has come."""
+
+    def process_element(self, value: int, ctx: ProcessFunction.Context) -> Iterator[Any]:
+        yield from super().process_element(value, ctx)
+        yield [value, "came"]
+
+
+class Known(ProcessFunction, CheckpointedFunction):
+    """Keeps all records in a union list, of which its one instance gets every element."""
+
+    def __init__(self) -> None:
+        self.known: list[int] = []
+
+    def initialize_state(self, context: FunctionInitializationContext) -> None:
+        store = context.get_operator_state_store()
+        self.state = store.get_union_list_state(ListStateDescriptor("known", Types.LONG()))
+        self.known += self.state.get()
+
+    def process_element(self, value: int, ctx: ProcessFunction.Context) -> Iterator[Any]:
+        self.known.append(value)
+        yield [value, sorted(self.known)]
+
+    def snapshot_state(self, context: FunctionSnapshotContext) -> None:
+        self.state.clear()
+        self.state.add_all(self.known)
+
+
+def started_from(
+    folder: Path, number: int, parallelism: int, target: str, savepoint: str | None
+) -> JobClient:
+    settings = {
+        "parallelism.default": str(parallelism),
+        "execution.target": target,
+        "execution.checkpointing.dir": str(folder / f"checkpoint {number}"),
+    }
+    if savepoint is not None:
+        settings["execution.state-recovery.path"] = savepoint
+    env = StreamExecutionEnvironment(Configuration.from_dict(settings))
+    source = SqliteLogSource(str(folder / "given.db"), bounded=False)
+    records = env.from_source(source, WatermarkStrategy.no_watermarks(), "log").uid("log")
+    numbers = records.map(lambda value: value[0], Types.LONG())
+    waiting = numbers.process(Echoing()).uid("waiting")
+    waiting.sink_to(SqliteLogSink(str(folder / "taken.db"))).uid("out")
+    known = numbers.process(Known()).uid("known")
+    known.sink_to(SqliteLogSink(str(folder / "known.db"))).uid("out known")
+    return env.execute_async("lists")
+
+
+@pytest.mark.timeout(300)
+def test_lists_go_from_spark_to_the_local_runner_and_back(tmp_path: Path) -> None:
+    """By savepoints, with another parallelism each time; a union list is whole each time."""
+    for name in ("given", "taken", "known"):
+        make_log(tmp_path / f"{name}.db")
+    rounds: list[tuple[str, int, list[int]]] = [
+        ("spark", 3, [*range(8)]),
+        ("local", 1, [8, 9]),
+        ("spark", 2, [10]),
+        ("local", 1, []),
+        ("spark", 3, [11, *[GIVE_OUT] * 9]),
+    ]
+    savepoint, given = None, list[int]()
+    for number, (target, parallelism, records) in enumerate(rounds):
+        append(tmp_path / "given.db", [[number, 0] for number in records], parts=1)
+        given += records
+        client = started_from(tmp_path, number, parallelism, target, savepoint)
+        deadline = time.monotonic() + 60
+        while any(len(echoes(tmp_path / f"{name}.db")) < len(given) for name in ("taken", "known")):
+            assert time.monotonic() < deadline and not client.get_job_execution_result().done()
+            time.sleep(0.05)
+        savepoint = client.stop_with_savepoint(False, str(tmp_path / "saved")).result()
+    came = [number for number, what in content(tmp_path / "taken.db") if what == "came"]
+    taken = [number for number, what in content(tmp_path / "taken.db") if what != "came"]
+    assert sorted(came) == sorted(given) and sorted(taken) == [*range(12)]
+    known = {number: listed for number, listed in content(tmp_path / "known.db")}
+    for number in range(12):
+        assert [*range(number)] == [each for each in known[number] if 0 <= each < number]
+    assert len(max(known.values(), key=len)) == len(given)
+
+
+def echoes(log: Path) -> list[Any]:
+    return [number for number, what in content(log) if what == "came" or isinstance(what, list)]

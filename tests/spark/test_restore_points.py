@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,16 @@ from typer.testing import CliRunner
 from headrace.cli import app
 from headrace.common import Configuration, JobClient, JobStatus
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream._build.execution import _build_graph
 from headrace.errors import CheckpointError
+from headrace.runners import launch
+from headrace.runners.observers import JobObserver, SaveFailed
 from headrace.runners.retention import RemovesCheckpoint
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.checkpoint.retained import restore_points
+from headrace.state import Savepoint
 from tests.spark import test_savepoints as tallies
+from tests.spark.test_state_of_checkpoints import check_is_of_one_moment
 
 pytestmark = pytest.mark.spark
 
@@ -89,6 +95,61 @@ def test_a_job_goes_back_to_a_restore_point(tmp_path: Path) -> None:
     after = tallies.written(tmp_path / "out")
     assert not tallies.expected() - after
     assert not (after - tallies.expected()) - before
+
+
+class Failures(JobObserver):
+    """Keeps the first restore point that fails."""
+
+    def __init__(self) -> None:
+        self.first: SaveFailed | None = None
+        self.seen = threading.Event()
+
+    def on_save_failed(self, failed: SaveFailed) -> None:
+        self.first = self.first or failed
+        self.seen.set()
+
+
+@pytest.mark.timeout(240)
+def test_a_restore_point_that_fails_is_reported_to_observers(tmp_path: Path) -> None:
+    env = environment(
+        tmp_path,
+        **{
+            "execution.checkpointing.interval": "100 ms",
+            "execution.checkpointing.num-retained": "2",
+            "execution.checkpointing.timeout": "1 ms",
+        },
+    )
+    failures, configuration = Failures(), env._configuration
+    graph = _build_graph(env._take_sinks(), configuration)
+    job = launch.start(graph, configuration, "tallies", observers=[failures])
+    assert failures.seen.wait(120)
+    job.cancel()
+    assert failures.first is not None and failures.first.folder is None
+    assert "a restore point took" in f"{failures.first.error}"
+
+
+@pytest.mark.timeout(240)
+def test_savepoints_are_taken_while_restore_points_are_kept(tmp_path: Path) -> None:
+    """One restore point after the other; each savepoint and each restore point is of one moment."""
+    keeping = {
+        "execution.checkpointing.interval": "1 ms",
+        "execution.checkpointing.num-retained": "4",
+        "headrace.source.max-records-per-batch": str(tallies.PER_BATCH),
+    }
+    folder = CheckpointFolder.of_job(str(tmp_path / "checkpoints"), "tallies")
+    client = environment(tmp_path, **keeping).execute_async("tallies")
+    wait_for(client, lambda: len(restore_points(folder)) == 3)
+    with ThreadPoolExecutor(3) as pool:
+        asked = [
+            pool.submit(client.trigger_savepoint(str(tmp_path / "saved")).result) for _ in range(3)
+        ]
+        taken = [each.result() for each in asked]
+    client.cancel().result()
+    assert len({*taken}) == 3 and not [*Path(folder.directory, "pins").iterdir()]
+    points = restore_points(folder)
+    assert len(points) == 3
+    for place in (*taken, *(point.folder for point in points)):
+        check_is_of_one_moment(Savepoint.load(place))
 
 
 @pytest.mark.timeout(240)

@@ -95,21 +95,28 @@ def environment(folder: Path, number: int, **settings: str) -> StreamExecutionEn
     )
 
 
-def build(env: StreamExecutionEnvironment, folder: Path, number: int) -> None:
+def build(
+    env: StreamExecutionEnvironment,
+    folder: Path,
+    number: int,
+    function: KeyedProcessFunction | None = None,
+) -> None:
     """The program; its second version has the operator in another stage."""
     times = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v: v)
     numbers = env.from_sequence(0, RECORDS - 1).uid("numbers")
     timed = numbers.assign_timestamps_and_watermarks(times)
     if number == 1:
         timed = timed.rebalance().map(lambda v: v)
-    tallies = timed.key_by(lambda v: v % KEYS).process(Tally(), Types.STRING()).uid("tally")
+    tallies = timed.key_by(lambda v: v % KEYS).process(function or Tally(), Types.STRING())
     sink = FileSink.for_row_format(str(folder / "out"), Encoder.simple_string_encoder()).build()
-    tallies.sink_to(sink).uid("files")
+    tallies.uid("tally").sink_to(sink).uid("files")
 
 
-def start(folder: Path, number: int, **settings: str) -> JobClient:
+def start(
+    folder: Path, number: int, function: KeyedProcessFunction | None = None, **settings: str
+) -> JobClient:
     env = environment(folder, number, **settings)
-    build(env, folder, number)
+    build(env, folder, number, function)
     return env.execute_async("tallies")
 
 
@@ -301,3 +308,45 @@ def test_a_batch_begins_from_a_savepoint(tmp_path: Path) -> None:
     env.execute("tallies")
     assert written(tmp_path / "out") == expected()
     assert not (tmp_path / "checkpoints 1").exists()
+
+
+class OnlyTotals(KeyedProcessFunction):
+    """A later version of the operator, without the list."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.total = runtime_context.get_state(ValueStateDescriptor("total", Types.INT()))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[str]:
+        self.total.update((self.total.value() or 0) + value)
+        yield f"{ctx.get_current_key()} {self.total.value()} {value // KEYS + 1}"
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[str]:
+        yield f"{ctx.get_current_key()} before {timestamp}: fired"
+
+
+@pytest.mark.timeout(240)
+def test_a_state_that_the_program_has_no_more_stays_in_its_savepoints(tmp_path: Path) -> None:
+    """Also where unclaimed state is dropped: its operator is there."""
+    saved = str(tmp_path / "saved")
+    client = start(tmp_path, 0)
+    wait_for_batches(client, 2)
+    savepoint = client.stop_with_savepoint(False, saved).result()
+    kept = seen_in(savepoint)
+    drops = {"execution.state-recovery.ignore-unclaimed-state": "true"}
+    client = start(tmp_path, 1, OnlyTotals(), **{RESTORE: savepoint}, **drops)
+    wait_for_batches(client, 1)
+    savepoint = client.stop_with_savepoint(False, saved).result()
+    assert seen_in(savepoint) == kept > 0
+    client = start(tmp_path, 2, OnlyTotals(), **{RESTORE: savepoint})
+    client.get_job_execution_result().result()
+    found = written(tmp_path / "out")
+    totals = {line: count for line, count in found.items() if "before" not in line}
+    assert totals == {line: n for line, n in expected().items() if "before" not in line}
+
+
+def seen_in(savepoint: str) -> int:
+    """The number of elements of the list in a savepoint."""
+    stored = StoredSavepoint(savepoint)
+    groups = range(stored.manifest.max_parallelism)
+    records = (record for group in groups for record in stored.read(f"states/tally/{group}"))
+    return sum(record.state == "seen" for record in records)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -93,3 +95,67 @@ def test_checkpoints_and_restore_points_are_read_like_savepoints(tmp_path: Path)
     assert rows(restored.read("tally", "total"), "key", "value") == rows(
         savepoint.read("tally", "total"), "key", "value"
     )
+
+
+SCRIPT = """
+import sys
+from dataclasses import dataclass
+from enum import Enum
+
+from headrace.common import Configuration
+from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from headrace.datastream.state import ListStateDescriptor, ValueStateDescriptor
+
+
+class Side(Enum):
+    BUY = 1
+    SELL = 2
+
+
+@dataclass
+class Order:
+    number: int
+    side: Side
+
+
+class Book(KeyedProcessFunction):
+    def open(self, runtime_context):
+        self.last = runtime_context.get_state(ValueStateDescriptor("last"))
+        self.orders = runtime_context.get_list_state(ListStateDescriptor("orders"))
+
+    def process_element(self, order, ctx):
+        self.last.update(order)
+        self.orders.add(order)
+        ctx.timer_service().register_processing_time_timer(1 << 45)
+        yield order.number
+
+
+settings = {"execution.checkpointing.dir": sys.argv[1], "parallelism.default": "2"}
+env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
+orders = [Order(number, Side(number % 2 + 1)) for number in range(20)]
+env.from_collection(orders).key_by(lambda order: order.side).process(Book()).uid("book").print()
+env.execute("orders")
+"""
+
+
+@pytest.mark.timeout(240)
+def test_objects_of_the_script_are_shown_where_its_classes_are_not(tmp_path: Path) -> None:
+    script = tmp_path / "orders.py"
+    script.write_text(SCRIPT)
+    command = [sys.executable, str(script), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    checkpoint = str(tmp_path / "orders")
+    code, text = headrace("state", "show", checkpoint, "book", "last", "--json")
+    assert code == 0
+    shown = {(row["key"], row["value"]) for row in json.loads(text)}
+    assert shown == {
+        ("Side(1)", "Order(number=18, side=Side(1))"),
+        ("Side(2)", "Order(number=19, side=Side(2))"),
+    }
+    code, text = headrace("state", "show", checkpoint, "book", "orders", "--json")
+    assert code == 0 and len(json.loads(text)) == 20
+    code, text = headrace("state", "timers", checkpoint, "book", "--json")
+    assert {row["key"] for row in json.loads(text)} == {"Side(1)", "Side(2)"}
+    assert headrace("state", "sources", checkpoint)[0] == 0
+    assert headrace("state", "diff", checkpoint, checkpoint) == (0, "both have the same state\n")

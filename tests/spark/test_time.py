@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,10 @@ from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.file_system import FileSource, StreamFormat
 from headrace.datastream.window import TumblingProcessingTimeWindows
+from headrace.runtime.savepoint.folder import StoredSavepoint
+from headrace.runtime.savepoint.records import decode
+from tests.connectors.sqlite_log import SqliteLogSink, SqliteLogSource
+from tests.connectors.test_sqlite_log import content, make_log
 
 pytestmark = pytest.mark.spark
 
@@ -88,3 +93,57 @@ def test_a_watched_folder_gives_each_file_once(tmp_path: Path) -> None:
             aside.write_text(f"{len(found)}\n")
             aside.rename(tmp_path / f"{len(found)}.txt")
     assert found == ["0", "1", "2", "3", "4", "5"]
+
+
+class TwoTimers(KeyedProcessFunction):
+    """Says of each record that it has come, and twice that a time has passed since then."""
+
+    DELAYS_MS = (5_000, 12_000)
+
+    def process_element(self, value: int, ctx: Any) -> Any:
+        timers = ctx.timer_service()
+        for delay_ms in self.DELAYS_MS:
+            timers.register_processing_time_timer(timers.current_processing_time() + delay_ms)
+        yield [ctx.get_current_key(), 0]
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        late = ctx.timer_service().current_processing_time() >= timestamp
+        yield [ctx.get_current_key(), timestamp if late else -1]
+
+
+@pytest.mark.timeout(240)
+def test_pending_timers_fire_once_after_a_savepoint(tmp_path: Path) -> None:
+    """From Spark to the local runner, and back to Spark with other key groups."""
+    keys, taken = 6, tmp_path / "taken.db"
+    make_log(tmp_path / "given.db", range(keys))
+    make_log(taken)
+    savepoint = None
+    rounds = (("spark", 2, 128, 1), ("local", 1, 128, 2), ("spark", 3, 7, 3))
+    for number, (target, parallelism, key_groups, outputs) in enumerate(rounds):
+        settings = {
+            "execution.target": target,
+            "parallelism.default": str(parallelism),
+            "pipeline.max-parallelism": str(key_groups),
+            "execution.checkpointing.dir": str(tmp_path / f"checkpoints {number}"),
+        }
+        if savepoint is not None:
+            settings["execution.state-recovery.path"] = savepoint
+        env = StreamExecutionEnvironment(Configuration.from_dict(settings))
+        source = SqliteLogSource(str(tmp_path / "given.db"), bounded=False)
+        numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "log").uid("log")
+        timed = numbers.key_by(lambda number: number).process(TwoTimers()).uid("timers")
+        timed.sink_to(SqliteLogSink(str(taken))).uid("out")
+        client = env.execute_async("timers")
+        deadline = time.monotonic() + 60
+        while len(content(taken)) < keys * outputs:
+            assert time.monotonic() < deadline and not client.get_job_execution_result().done()
+            time.sleep(0.05)
+        savepoint = client.stop_with_savepoint(False, str(tmp_path / "saved")).result()
+        stored = StoredSavepoint(savepoint)
+        groups = range(stored.manifest.max_parallelism)
+        parts = (stored.read(f"timers/timers/{group}") for group in groups)
+        pending = [(decode(timer.key), timer.time_ms) for timers in parts for timer in timers]
+        fired = [(key, time_ms) for key, time_ms in content(taken) if time_ms]
+        assert len({*pending, *fired}) == len(pending) + len(fired) == 2 * keys
+    assert not pending and sorted(key for key, _ in fired) == sorted([*range(keys)] * 2)
+    assert all(time_ms > 0 for _, time_ms in fired)

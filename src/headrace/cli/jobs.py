@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 app = typer.Typer(help="List the jobs that have a checkpoint.", invoke_without_command=True)
 
 _SPLITS = 50
+_MEANINGS = {
+    "died": "its process was killed or has crashed; started again, it continues",
+    "running or ended": "it is of another machine, and has not given its checkpoint back",
+}
+"""What states mean that are not clear from their name."""
 
 
 @app.callback()
@@ -133,7 +138,7 @@ def _details(job: StoredJob) -> list[str]:
 
     facts: list[tuple[str, Any]] = [
         ("name", job.name),
-        ("state", job.state),
+        ("state", ": ".join(filter(None, (job.state, _MEANINGS.get(job.state))))),
         ("folder", job.folder),
         ("size", format_bytes(job.size_bytes)),
         ("program", job.program),

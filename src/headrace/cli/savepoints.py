@@ -36,12 +36,27 @@ _POLL_SECONDS = 0.1
 app = typer.Typer(help="List, show and remove savepoints.")
 
 
-def savepoint(job: Job, to: To = None, directory: Dir = None, timeout: Timeout = 600.0) -> None:
-    """Take a savepoint of JOB while it runs, and print the savepoint's folder."""
+def savepoint(
+    job: Job,
+    to: To = None,
+    directory: Dir = None,
+    timeout: Timeout = 600.0,
+    as_json: AsJson = False,
+) -> None:
+    """Take a savepoint of JOB while it runs, and print the savepoint's folder.
+
+    How long the job waited for it goes to standard error, and is in the JSON.
+    """
     from headrace.runners.spark.checkpoint.requests import RequestKind
 
     answer = _ask(checkpoint_of(job, directory), RequestKind.SAVEPOINT, to, False, timeout)
+    pause_ms = answer.pause_ms
+    if as_json:
+        typer.echo(json.dumps({"savepoint": answer.savepoint, "pause-ms": pause_ms}, indent=2))
+        return
     typer.echo(answer.savepoint)
+    if pause_ms is not None:
+        typer.echo(f"the job waited {pause_ms:,} ms for it", err=True)
 
 
 def stop(

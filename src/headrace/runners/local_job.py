@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 from urllib.parse import quote
@@ -30,7 +31,14 @@ from headrace.runners.dependencies.folder import dependencies_folder
 from headrace.runners.job_graph import job_graph
 from headrace.runners.job_thread import JobThread
 from headrace.runners.local import LocalRun
-from headrace.runners.observers import JobInfo, JobObserver, Observers, SavepointTaken, Slots
+from headrace.runners.observers import (
+    JobInfo,
+    JobObserver,
+    Observers,
+    SaveFailed,
+    SavepointTaken,
+    Slots,
+)
 from headrace.runners.stop import Stop, StopRequest
 from headrace.runners.subtasks import OperatorMetrics, metrics_by_subtask
 from headrace.runtime.failure import to_job_failure
@@ -157,11 +165,21 @@ class LocalJob:
 
         assert request.target is not None, "a local job is only stopped with a savepoint"
         began, started_ms = time.monotonic(), wall_clock_ms()
-        manifest = write_savepoint(self._run.savepoint(), request.target)
+        try:
+            savepoint = self._run.savepoint()
+            savepoint.manifest = replace(savepoint.manifest, created_ms=started_ms)
+            manifest = write_savepoint(savepoint, request.target)
+        except Exception as error:
+            failed = SaveFailed(error, request.target, started_ms, wall_clock_ms())
+            self._observers.save_failed(failed)
+            raise
         duration_ms = (time.monotonic() - began) * 1000
+        pause_ms = 0 if self._cancelled.is_set() else round(duration_ms)
         last_batch, size_bytes = manifest.batch_id - 1, manifest.size_bytes
         self._observers.savepoint(
-            SavepointTaken(request.target, last_batch, started_ms, duration_ms, size_bytes)
+            SavepointTaken(
+                request.target, last_batch, started_ms, duration_ms, size_bytes, pause_ms
+            )
         )
 
     def savepoint(self, folder: str | None) -> Callable[[], str]:

@@ -50,6 +50,21 @@ class JobInfo:
         """Return the description of a job that is run by another plan of its program."""
         return replace(self, graph=job_graph(program), program=program)
 
+    def without_program(self) -> JobInfo:
+        """Return the description of a job that has ended, without what belongs to the job."""
+        slots = self.find_slots()
+        return replace(
+            self,
+            program=_without_operators(self.program),
+            find_slots=lambda: slots,
+            has_open_batch=lambda: False,
+        )
+
+
+def _without_operators(program: JobProgram) -> JobProgram:
+    """Return a program without sources, functions and sinks, which may be large."""
+    return replace(program, sources=(), stages=(), sinks=())
+
 
 @dataclass(frozen=True)
 class Phases:
@@ -109,6 +124,10 @@ class BatchProgress:
     find_checkpoint_bytes: Callable[[], int | None] = field(default=lambda: None, repr=False)
     """Returns how many bytes the micro-batch added to the checkpoint; None if not known."""
 
+    def without_program(self) -> BatchProgress:
+        """Return the last micro-batch of a job that has ended, without its program and splits."""
+        return replace(self, program=_without_operators(self.program), find_splits=dict)
+
     @cached_property
     def splits(self) -> SplitsBySource:
         """The splits of each source."""
@@ -127,7 +146,8 @@ class BatchProgress:
 class SavepointTaken:
     """A complete savepoint of the state after a micro-batch.
 
-    ``size_bytes``: the size of its files. ``started_ms``: the wall clock.
+    ``size_bytes``: the size of its files. ``started_ms``: the wall clock. ``pause_ms``: how long
+    the job's micro-batches waited for it; 0 if the job had stopped.
     """
 
     folder: str
@@ -135,6 +155,21 @@ class SavepointTaken:
     started_ms: int
     duration_ms: float
     size_bytes: int
+    pause_ms: int = 0
+
+
+@dataclass(frozen=True)
+class SaveFailed:
+    """A savepoint or a restore point that could not be written; the job goes on.
+
+    ``folder``: that of the savepoint; None: a restore point. ``started_ms`` and ``failed_ms``: the
+    wall clock.
+    """
+
+    error: BaseException = field(repr=False)
+    folder: str | None
+    started_ms: int
+    failed_ms: int
 
 
 def batch_counts(
@@ -177,6 +212,9 @@ class JobObserver(Protocol):
     def on_savepoint(self, savepoint: SavepointTaken) -> None:
         """Called for each complete savepoint."""
 
+    def on_save_failed(self, failed: SaveFailed) -> None:
+        """Called for each savepoint or restore point that failed."""
+
     def on_end(self, status: JobStatus) -> None:
         """Called once at the end of the job, unless the process ends before."""
 
@@ -206,6 +244,10 @@ class Observers:
     def savepoint(self, savepoint: SavepointTaken) -> None:
         """Call ``on_savepoint`` of each."""
         self._call(lambda each: each.on_savepoint(savepoint))
+
+    def save_failed(self, failed: SaveFailed) -> None:
+        """Call ``on_save_failed`` of each."""
+        self._call(lambda each: each.on_save_failed(failed))
 
     def end(self, status: JobStatus) -> None:
         """Call ``on_end`` of each."""

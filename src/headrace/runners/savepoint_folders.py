@@ -10,7 +10,7 @@ import time
 from headrace.common._options.catalogue import SAVEPOINT_DIR
 from headrace.common._storage.locations import absolute, file_system_of, location_of
 from headrace.errors import CheckpointError, ConfigurationError
-from headrace.runtime.savepoint.folder import MANIFEST, read_manifest
+from headrace.runtime.savepoint.folder import MANIFEST, check_is_folder, read_manifest
 from headrace.runtime.savepoint.manifest import Manifest
 
 
@@ -18,26 +18,33 @@ def new_savepoint_folder(base: str | None, job_folder: str) -> str:
     """Return the folder of a new savepoint below ``base``; savepoints of a job sort by time.
 
     Raises:
-        ConfigurationError: there is no ``base``.
+        ConfigurationError: there is no ``base``, or it is a file.
     """
     if base is None:
         raise ConfigurationError(
             "no folder is given for the savepoint",
             hint=f"headrace savepoint JOB --to FOLDER, or set {SAVEPOINT_DIR.key}",
         )
+    place = location_of(base)
+    files = file_system_of(place)
+    if files.exists(place) and not files.is_folder(place):
+        raise ConfigurationError(
+            "savepoints go into a folder, and this is a file", where={"file": place}
+        )
     moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     name = f"{job_folder}-{moment}-{os.urandom(3).hex()}"
     # A program may change its working directory before the savepoint is written.
-    return absolute(posixpath.join(location_of(base), name))
+    return absolute(posixpath.join(place, name))
 
 
 def stored_savepoints(base: str) -> list[tuple[str, Manifest]]:
     """Return the savepoints in a folder, with their manifests, the oldest first.
 
     Raises:
-        CheckpointError: a manifest is damaged.
+        CheckpointError: a manifest is damaged, or the folder is a file.
     """
     place = location_of(base)
+    check_is_folder(place)
     files = file_system_of(place)
     folders = [place, *(posixpath.join(place, name) for name in files.names(place))]
     found = [(folder, read_manifest(folder)) for folder in folders if is_savepoint(folder)]

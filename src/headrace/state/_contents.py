@@ -42,10 +42,18 @@ class Contents(Protocol):
     def split_states(self) -> Mapping[tuple[str, str], SplitState]:
         """Return the states of sources' splits."""
 
-    def records(self, table: str, operator: str, groups: Collection[int] | None = None) -> Records:
+    def records(
+        self,
+        table: str,
+        operator: str,
+        groups: Collection[int] | None = None,
+        *,
+        only_shown: bool = True,
+    ) -> Records:
         """Return the records of an operator in ``states`` or ``timers``.
 
         ``groups``: others than those of these key groups are not needed; None: all are.
+        ``only_shown``: objects whose class cannot be imported may be pickled as stand-ins.
         """
 
 
@@ -62,8 +70,18 @@ class SavepointContents:
         """Return the states of sources' splits."""
         return read_split_states(self.stored)
 
-    def records(self, table: str, operator: str, groups: Collection[int] | None = None) -> Records:
-        """Return the records of an operator; the reader's filter leaves out other key groups."""
+    def records(
+        self,
+        table: str,
+        operator: str,
+        groups: Collection[int] | None = None,
+        *,
+        only_shown: bool = True,
+    ) -> Records:
+        """Return the records of an operator; the reader's filter leaves out other key groups.
+
+        They are as they are stored, whatever ``only_shown`` is.
+        """
         from headrace.runners.spark.state_tables import stored_records
 
         paths = self.stored.files_of(table, operator)

@@ -174,7 +174,7 @@ class Savepoint:
             where += f" AND key_group IN ({listed})" if groups else " AND false"
         from headrace.runners.spark.state_tables import decoded_rows, first_record
 
-        records = self._contents.records("states", entry.id, groups)
+        records = self._contents.records("states", entry.id, groups, only_shown=not as_pickle)
         key: pa.DataType | None = None
         if as_pickle:
             key = pa.binary()
@@ -199,7 +199,7 @@ class Savepoint:
             ConfigurationError: there is no such operator.
         """
         entry = self._operator(uid)
-        records = self._contents.records("timers", entry.id)
+        records = self._contents.records("timers", entry.id, only_shown=not as_pickle)
         plain = [
             (name, pa.field(name, kind))
             for name, kind in (
@@ -229,7 +229,7 @@ class Savepoint:
 
         The columns: ``source`` (its id), ``split``, ``position`` (JSON), ``watermark_ms``.
         """
-        with only_data(self._contents.only_data):
+        with only_data(self._contents.only_data), stand_ins():
             offset = Offset.from_json(self._contents.offset)
             watermarks = source_watermarks(self._contents.split_states())
         rows = [

@@ -347,7 +347,10 @@ class _RestartingRun:
         next_job: JobProgram = pickle.loads(job)
         after = self._start(next_job.as_successor_of(before.program.identity, copied=by_savepoint))
         check_layout_change(
-            _state_layout(before.program), _state_layout(after.program), ignore_unclaimed=True
+            _state_layout(before.program),
+            _state_layout(after.program),
+            ignore_unclaimed=True,
+            accept_bounds=after.program.settings.accept_bounds,
         )
         if by_savepoint:
             after.restore(savepoint, ignore_unclaimed=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from headrace.cli.jobs import _unread_text
 from headrace.connector import Pending
 from headrace.errors import ConfigurationError
 from headrace.runners.processes import this_machine
-from headrace.runners.spark.checkpoint.layout import CheckpointFolder
+from headrace.runners.spark.checkpoint.layout import BEGUN, CheckpointFolder
 from headrace.runners.spark.checkpoint.listing import stored_jobs
 from headrace.runners.spark.checkpoint.owners import Ownership
 
@@ -121,6 +122,35 @@ def test_a_job_with_a_driver_is_running(checkpoints: Path) -> None:
     assert [job.state for job in stored_jobs(str(checkpoints))] == ["running"]
     ownership.release()
     assert [job.state for job in stored_jobs(str(checkpoints))] == ["stopped"]
+
+
+def test_a_job_whose_driver_was_killed_has_died(checkpoints: Path) -> None:
+    folder = CheckpointFolder(str(checkpoints / "golden"))
+    own = this_machine()
+    ended = replace(own, current_pid=1 << 22, began=lambda _: "earlier")  # above every process id
+    Ownership(folder.store, folder.signals, ended).acquire("run")
+    text = told("--dir", str(checkpoints))
+    assert text.splitlines()[1].split()[:2] == ["golden", "died"]
+    assert "died: its process was killed" in told("show", "golden", "--dir", str(checkpoints))
+    (listed,) = json.loads(told("--dir", str(checkpoints), "--json"))
+    assert listed["state"] == "died"
+    next_one = Ownership(folder.store, folder.signals, own)
+    next_one.acquire("next")
+    next_one.release()
+    assert told("--dir", str(checkpoints)).splitlines()[1].split()[:2] == ["golden", "stopped"]
+
+
+def test_a_job_that_was_killed_before_its_first_micro_batch_has_died(checkpoints: Path) -> None:
+    golden = checkpoints / "golden"
+    folder = CheckpointFolder(str(golden))
+    shutil.rmtree(golden / "spark")
+    folder.store.delete(BEGUN)
+    ended = replace(this_machine(), current_pid=1 << 22, began=lambda _: "earlier")
+    ownership = Ownership(folder.store, folder.signals, ended)
+    ownership.acquire("run")
+    assert [job.state for job in stored_jobs(str(checkpoints))] == ["died"]
+    ownership.release()
+    assert [job.state for job in stored_jobs(str(checkpoints))] == ["new"]
 
 
 def test_a_damaged_checkpoint_is_listed_with_its_problem(checkpoints: Path) -> None:

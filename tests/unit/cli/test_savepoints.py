@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from headrace.cli import app
 from headrace.common._types.data import type_text
-from headrace.errors import ConfigurationError, JobError
+from headrace.errors import CheckpointError, ConfigurationError, JobError
 from headrace.runners.processes import this_machine
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.checkpoint.owners import Ownership
@@ -100,6 +100,20 @@ def test_the_folder_of_a_savepoint_is_all_that_is_printed(
     ]
 
 
+@pytest.mark.parametrize(
+    "driver", [Answer(RequestStatus.DONE, "/saved/golden-1", pause_ms=1_012)], indirect=True
+)
+def test_it_is_said_how_long_the_job_waited(driver: Driver, checkpoints: Path) -> None:
+    arguments = ["savepoint", "golden", "--dir", str(checkpoints)]
+    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert (done.stdout, done.stderr) == (
+        "/saved/golden-1\n",
+        "the job waited 1,012 ms for it\n",
+    )
+    printed = json.loads(told(*arguments, "--json"))
+    assert printed == {"savepoint": "/saved/golden-1", "pause-ms": 1_012}
+
+
 @pytest.mark.parametrize("driver", [DONE], indirect=True)
 def test_a_relative_folder_is_that_of_the_command(
     driver: Driver, checkpoints: Path, monkeypatch: pytest.MonkeyPatch
@@ -166,6 +180,30 @@ def test_savepoints_are_listed_and_shown(saved: Path) -> None:
     for each in operator["states"]:
         declared = "no type" if each["type"] is None else type_text(each["type"])
         assert f"  {each['name']} ({each['kind']}): {declared}\n" in text
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["savepoints", "show"],
+        ["savepoints", "ls"],
+        ["savepoints", "dispose", "-y"],
+        ["state", "ls"],
+        ["state", "diff", "other"],
+    ],
+    ids=" ".join,
+)
+@pytest.mark.parametrize("name", ["_savepoint", "notes.txt"])
+def test_a_file_is_no_savepoint(saved: Path, command: list[str], name: str) -> None:
+    file = saved / name
+    file.touch()
+    with pytest.raises(CheckpointError, match="this is a file, and a savepoint") as refused:
+        told(*command[:2], str(file), *command[2:])
+    assert refused.value.where == {"file": str(file)}
+    hint = refused.value.hint or ""
+    assert (f"give the folder of the file, {saved}" == hint) is (name == "_savepoint")
+    with pytest.raises(CheckpointError, match="there is no savepoint in this folder"):
+        told("savepoints", "show", str(file / "below"))
 
 
 def test_only_what_belongs_to_a_savepoint_is_removed(saved: Path) -> None:

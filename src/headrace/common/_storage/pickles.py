@@ -61,7 +61,10 @@ _stand_ins: ContextVar[bool] = ContextVar("stand_ins", default=False)
 
 @contextmanager
 def stand_ins() -> Iterator[None]:
-    """Let ``loads`` read objects of classes that cannot be imported: each is a ``StandIn``."""
+    """Let ``loads`` read objects of classes that cannot be imported: each is a ``StandIn``.
+
+    Meanwhile they can be pickled as what they are, for other readers within ``stand_ins``.
+    """
     token = _stand_ins.set(True)
     try:
         yield
@@ -110,7 +113,17 @@ class StandIn:
         return f"{type(self).__qualname__}({', '.join(shown)})"
 
     def __reduce__(self) -> Any:
-        raise pickle.PicklingError(f"the class of {self!r} cannot be imported")
+        # Only for those who show it: whoever takes it for the object itself must have its class.
+        if not _stand_ins.get():
+            raise pickle.PicklingError(f"the class of {self!r} cannot be imported")
+        cls = type(self)
+        return _stand_in_of, (cls.__module__, cls.__qualname__, self._args), self._fields
+
+
+def _stand_in_of(module: str, name: str, args: tuple[Any, ...]) -> StandIn:
+    if not _stand_ins.get():
+        raise pickle.UnpicklingError(f"the class {module}.{name} cannot be imported")
+    return _stand_in(module, name)(*args)
 
 
 FindClass = Callable[[str, str], Any]
@@ -130,6 +143,11 @@ def loads(data: bytes, find: FindClass | None = None) -> Any:
     return _Unpickler(io.BytesIO(data), find, _only_data.get()).load()
 
 
+def loads_of_state() -> Callable[[bytes], Any]:
+    """Return what reads a job's own state: ``pickle.loads``, but ``loads`` within ``stand_ins``."""
+    return loads if _stand_ins.get() else pickle.loads
+
+
 class _Unpickler(pickle.Unpickler):
     def __init__(self, file: io.BytesIO, find: FindClass | None, only: bool) -> None:
         super().__init__(file)
@@ -139,6 +157,8 @@ class _Unpickler(pickle.Unpickler):
         found = None if self._find is None else self._find(module, name)
         if found is not None:
             return found
+        if (module, name) == (__name__, _stand_in_of.__name__) and _stand_ins.get():
+            return _stand_in_of
         try:
             return _data_class(module, name) if self._only else super().find_class(module, name)
         except (ImportError, AttributeError):

@@ -26,6 +26,7 @@ BUSY = "busyTimeMsPerSecond"
 WAITED = "backPressuredTimeMsPerSecond"
 IDLE = "idleTimeMsPerSecond"
 ALL_WAITED = "accumulateBackPressuredTimeMs"
+ALL_IDLE = "accumulateIdleTimeMs"
 
 _RATE = "PerSecond"
 _SECOND_MS = 1000
@@ -175,12 +176,15 @@ class Snapshot:
         busy = min(rates((head, subtask, names.BUSY_MS)) or 0.0, float(_SECOND_MS))
         waited = rates((head, subtask, WAITED_MS))
         idle = _SECOND_MS - busy
+        all_busy = self._figures.number(head, subtask, names.BUSY_MS) or 0
+        all_waited = self._figures.number(head, subtask, WAITED_MS) or 0
+        all_idle = max(round(self._run.measured_ms(self._now_ms) - all_busy - all_waited), 0)
         if waited is None:
-            return {BUSY: busy, IDLE: round(idle)}
+            return {BUSY: busy, IDLE: round(idle), ALL_IDLE: all_idle}
         waited = min(waited, idle)
-        all_waited = round(self._figures.number(head, subtask, WAITED_MS) or 0)
         return {
-            ALL_WAITED: all_waited,
+            ALL_WAITED: round(all_waited),
+            ALL_IDLE: all_idle,
             WAITED: round(waited),
             BUSY: busy,
             IDLE: round(idle - waited),
@@ -221,7 +225,7 @@ class Snapshot:
         For the task of a source, the watermark that it emits is known; for other tasks, the one
         that arrives.
         """
-        batch, chain = self._run.batch, self._chains.get(vertex.id)
+        batch, chain = self._run.batch, self._run.chains.get(vertex.id)
         if batch is None or chain is None:
             return
         makes, gets_new = chain
@@ -240,21 +244,6 @@ class Snapshot:
             yield self._gauge(Scope.OPERATOR, names.WATERMARK, watermark, variables)
         if has_output:
             yield self._gauge(Scope.OPERATOR, "currentOutputWatermark", watermark, variables)
-
-    @cached_property
-    def _chains(self) -> dict[str, tuple[frozenset[str], frozenset[str]]]:
-        """By vertex: the operators that make watermarks first in it, and all that have new ones."""
-        found = {}
-        for chain in self._run.job.program.chains:
-            new = chain.nodes_with_new_watermarks()
-            below = {
-                link.target
-                for node_id in new
-                for link in chain.nodes[node_id].links
-                if link.kind == "node"
-            }
-            found[chain.root] = (new - below, new)
-        return found
 
     def _source_samples(
         self, source: OperatorInfo, subtask: int, variables: dict[str, str]
@@ -275,10 +264,12 @@ class Snapshot:
 
     def _split_samples(self, source_id: str, variables: dict[str, str]) -> Iterator[Sample]:
         """Yield the metrics of splits, all with one subtask: any task may read a split next."""
-        program = next(each for each in self._run.job.program.sources if each.id == source_id)
         splits = self._run.splits.get(source_id, {})
+        if not splits:
+            return
+        program = next(each for each in self._run.job.program.sources if each.id == source_id)
         status = {name: (each.position, each.pending_records) for name, each in splits.items()}
-        for found in program.source.split_metrics(status) if status else ():
+        for found in program.source.split_metrics(status):
             for name, value in found.gauges.items():
                 kind = Kind.GAUGE
                 yield Sample(Scope.OPERATOR, name, kind, value, variables, found.groups)

@@ -59,15 +59,18 @@ class CountHistory(Generic[Key]):
         while len(entries) > 2 and entries[1].end_ms < end_ms - self._span_ms:
             del entries[0]
 
+    def end_ms(self, now_ms: float) -> float:
+        """Return until when counts are known: ``now_ms`` unless a micro-batch may be running."""
+        last = self._entries[-1]
+        patience_ms = max(_LONGER * (last.end_ms - last.start_ms), self._span_ms / _STEPS)
+        return last.end_ms if now_ms - last.end_ms <= patience_ms else now_ms
+
     def rates(self, now_ms: float, span_s: float) -> Callable[[Key], float | None]:
         """Return a function from a count's key to its growth per second, over the last ``span_s``.
 
-        The function returns None for an unknown count. While a micro-batch may be running, the span
-        ends with the last committed micro-batch, otherwise at ``now_ms``.
+        The function returns None for an unknown count. The span ends at ``end_ms(now_ms)``.
         """
-        last = self._entries[-1]
-        patience_ms = max(_LONGER * (last.end_ms - last.start_ms), self._span_ms / _STEPS)
-        end_ms = last.end_ms if now_ms - last.end_ms <= patience_ms else now_ms
+        last, end_ms = self._entries[-1], self.end_ms(now_ms)
         start_ms = max(end_ms - span_s * 1000, self._entries[0].end_ms)
         if end_ms <= start_ms:
             return lambda key: None

@@ -14,7 +14,7 @@ from headrace.metrics._merging import MetricValue, Number
 from headrace.runners.observers import BatchProgress, JobInfo
 from headrace.runners.reporters.flink_metrics import Loads, Snapshot
 from headrace.runners.reporters.history import CountHistory
-from headrace.runners.reporters.run import RATE_SPAN_S, Figures, Run
+from headrace.runners.reporters.run import RATE_SPAN_S, Figures, Run, chain_watermarks
 from headrace.runners.reporters.samples import Sample
 from headrace.runners.subtasks import CountKey, Subtasks
 
@@ -36,7 +36,7 @@ class JobMetrics:
         self._subtasks = Subtasks(job.graph, job.program.partitions)
         figures = Figures({}, {}, self._subtasks)
         history = CountHistory[CountKey](job.started_ms, RATE_SPAN_S)
-        self._run = Run(job, job.started_ms, figures, history)
+        self._run = Run(job, job.started_ms, figures, history, chain_watermarks(job.program))
 
     def on_batch(self, batch: BatchProgress) -> None:
         """Add a committed micro-batch."""
@@ -46,8 +46,10 @@ class JobMetrics:
         with self._lock:
             if batch.program.parallelism != run.job.program.parallelism:
                 run.job = run.job.rescaled(batch.program)
+                run.chains = chain_watermarks(batch.program)
                 self._subtasks = Subtasks(run.job.graph, batch.program.partitions)
             if run.failed_ms is not None:  # the first one after a restart
+                run.down_ms += max(batch.started_ms - run.failed_ms, 0)
                 run.failed_ms, run.running_since_ms = None, batch.started_ms
             run.waited_ms = self._add_waited(run, batch)
             run.batch, run.batches = batch, run.batches + 1
@@ -73,6 +75,16 @@ class JobMetrics:
         """Record the final status."""
         if self._run is not None:
             self._run.status = status
+
+    def forget_program(self) -> None:
+        """Forget the program of a job that has ended; metrics of splits are not known any more."""
+        run = self._run
+        if run is None:
+            return
+        with self._lock:
+            run.job, run.splits = run.job.without_program(), {}
+            if run.batch is not None:
+                run.batch = run.batch.without_program()
 
     def _add_waited(self, run: Run, batch: BatchProgress) -> dict[tuple[str, int], float]:
         """Add how long (ms) each source task with unread records waited for the other tasks."""

@@ -14,7 +14,13 @@ from headrace.common._options.metric_reporters import (
 )
 from headrace.common.job_status import JobStatus
 from headrace.runners.clock import Clock, wall_clock_ms
-from headrace.runners.observers import BatchProgress, JobInfo, JobObserver, SavepointTaken
+from headrace.runners.observers import (
+    BatchProgress,
+    JobInfo,
+    JobObserver,
+    SaveFailed,
+    SavepointTaken,
+)
 from headrace.runners.reporters.influxdb import InfluxdbReporter
 from headrace.runners.reporters.job_metrics import JobMetrics
 from headrace.runners.reporters.log import LogReporter
@@ -100,6 +106,9 @@ class MetricReporting(JobObserver):
         self._metrics.on_failure(error, restarts_in_ms, self._clock())
 
     def on_savepoint(self, savepoint: SavepointTaken) -> None:
+        """Do nothing: no metric counts savepoints."""
+
+    def on_save_failed(self, failed: SaveFailed) -> None:
         """Do nothing: no metric counts savepoints."""
 
     def on_end(self, status: JobStatus) -> None:

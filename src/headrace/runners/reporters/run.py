@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from headrace.common.job_status import JobStatus
 from headrace.connector import Source
@@ -12,6 +13,7 @@ from headrace.metrics._merging import MetricId, MetricValue, Number
 from headrace.runners.observers import BatchProgress, JobInfo, SplitsBySource
 from headrace.runners.reporters.history import CountHistory
 from headrace.runners.subtasks import CountKey, Subtasks
+from headrace.runtime.program import JobProgram
 
 RATE_SPAN_S = 60
 """The seconds over which Flink computes the rates of its own metrics."""
@@ -54,6 +56,28 @@ class Figures:
         return self.numbers.get((operator, subtask, metric))
 
 
+class ChainWatermarks(NamedTuple):
+    """The operators of a vertex that make watermarks first in it, and all that have new ones."""
+
+    makes: frozenset[str]
+    gets_new: frozenset[str]
+
+
+def chain_watermarks(program: JobProgram) -> dict[str, ChainWatermarks]:
+    """Return the operators with new watermarks, by vertex."""
+    found = {}
+    for chain in program.chains:
+        new = chain.nodes_with_new_watermarks()
+        below = {
+            link.target
+            for node_id in new
+            for link in chain.nodes[node_id].links
+            if link.kind == "node"
+        }
+        found[chain.root] = ChainWatermarks(new - below, new)
+    return found
+
+
 @dataclass
 class Run:
     """The data of one run of a job. Times are wall-clock times in ms."""
@@ -62,6 +86,7 @@ class Run:
     running_since_ms: int
     figures: Figures
     history: CountHistory[CountKey]
+    chains: Mapping[str, ChainWatermarks]
     batch: BatchProgress | None = None
     known: int = 0
     """The number of metrics when the time spans of meters were last read."""
@@ -70,6 +95,8 @@ class Run:
     restarts: int = 0
     failures: int = 0
     failed_ms: int | None = None
+    down_ms: int = 0
+    """How long the job was down between failures and restarts."""
     status: JobStatus = JobStatus.RUNNING
     waited_ms: dict[tuple[str, int], float] = field(default_factory=dict)
 
@@ -79,6 +106,13 @@ class Run:
         found = [type(each.source) for each in self.job.program.sources]
         none = (None, Source.split_metrics)
         return any(getattr(kind, "split_metrics", None) not in none for kind in found)
+
+    def measured_ms(self, now_ms: int) -> float:
+        """Return the length of the time in which the counts have grown, without restarts."""
+        end_ms = self.history.end_ms(now_ms)
+        if self.failed_ms is not None:
+            end_ms = min(end_ms, self.failed_ms)
+        return max(end_ms - self.job.started_ms - self.down_ms, 0)
 
     @cached_property
     def sources(self) -> frozenset[str]:

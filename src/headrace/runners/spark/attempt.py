@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from tempfile import gettempdir
 from typing import Any
@@ -28,7 +29,7 @@ from headrace.runners.spark.checkpoint.spark_files import commit_size_bytes
 from headrace.runners.spark.failures import failure_in, output_in
 from headrace.runners.spark.jvm import lost_jvm_error, without_py4j_logging
 from headrace.runners.spark.link import DriverLink
-from headrace.runners.spark.losses import LossWatch, slots_of
+from headrace.runners.spark.losses import LossWatch, slots_of, watching_slots
 from headrace.runners.spark.missing_on_workers import import_hint
 from headrace.runners.spark.queried import QueriedState
 from headrace.runners.spark.query.dataframes import (
@@ -296,7 +297,12 @@ class Attempt:
         spark, program = self.spark, self.program
         plan = self._write_plan()
         spark.sparkContext.setJobGroup(self.group, program.name, True)
-        with settings_of_query(spark, program.partitions, None, dataframes=program.has_dataframes):
+        with (
+            watching_slots(spark.sparkContext, self.on_slots)
+            if self.reports.observed
+            else nullcontext(),
+            settings_of_query(spark, program.partitions, None, dataframes=program.has_dataframes),
+        ):
             self._write(batch_frame(spark, program, self.ref, plan), plan, 0)
 
     def _write_batch(self, frame: DataFrame, plan: str, batch: int) -> None:

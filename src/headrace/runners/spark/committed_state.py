@@ -8,6 +8,7 @@ from __future__ import annotations
 import pickle
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from itertools import groupby
@@ -19,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from headrace.common._storage.pickles import stand_ins
 from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.runners.spark.checkpoint import progress
 from headrace.runners.spark.checkpoint.generations import Stages
@@ -153,18 +155,34 @@ class CommittedState:
             removes_after_ms=part.removes_after_ms,
         )
 
-    def records(self, table: str, operator: str, groups: Collection[int] | None = None) -> Records:
-        """Return the records of an operator; ``groups``: only those of these key groups."""
-        return partial(self._read, table, operator, groups)
+    def records(
+        self,
+        table: str,
+        operator: str,
+        groups: Collection[int] | None = None,
+        *,
+        only_shown: bool = True,
+    ) -> Records:
+        """Return the records of an operator; ``groups``: only those of these key groups.
+
+        ``only_shown``: objects whose class cannot be imported are pickled as stand-ins.
+        """
+        return partial(self._read, table, operator, groups, only_shown)
 
     def _read(
-        self, table: str, operator: str, groups: Collection[int] | None, spark: SparkSession
+        self,
+        table: str,
+        operator: str,
+        groups: Collection[int] | None,
+        only_shown: bool,
+        spark: SparkSession,
     ) -> DataFrame | None:
         number = next((n for n, ids in enumerate(self.stages, 1) if operator in ids), None)
         if number is None:
             return None
         pages = sorted_pages(self._stage(spark, number).where(_is_of(operator)))
-        task = PageRecords(table, operator, self.groups[operator], groups, self.partitions)
+        spread = self.groups[operator]
+        task = PageRecords(table, operator, spread, groups, self.partitions, only_shown)
         return pages.mapInArrow(task, from_arrow_schema(schema_of(table)))
 
     def pages(self, spark: SparkSession, operators: Collection[str]) -> Iterator[tuple[str, bytes]]:
@@ -204,6 +222,7 @@ class PageRecords:
 
     ``spread``: the number of the operator's key groups. ``groups``: those that are wanted; None:
     all. Each bucket has a copy of broadcast state; the copy of the first one is used.
+    ``only_shown``: objects whose class cannot be imported are pickled as stand-ins.
     """
 
     def __init__(
@@ -213,13 +232,21 @@ class PageRecords:
         spread: int,
         groups: Collection[int] | None,
         partitions: int,
+        only_shown: bool = True,
     ) -> None:
+        self._only_shown = only_shown
         self._table, self._operator, self._spread = table, operator, spread
         self._groups, self._broadcast_bucket = groups, bucket_keys(partitions)[0]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the records."""
-        yield from to_batches(self._table, self._records(pages_of(batches)))
+        found = to_batches(self._table, self._records(pages_of(batches)))
+        while True:
+            with stand_ins() if self._only_shown else nullcontext():
+                batch = next(found, None)
+            if batch is None:
+                return
+            yield batch
 
     def _records(self, pages: Iterator[StatePage]) -> Iterator[tuple[Any, ...]]:
         headers: dict[str, bytes] = {}

@@ -23,7 +23,7 @@ from headrace.runners.delivery import Delivery
 from headrace.runners.dependencies import activation
 from headrace.runners.job_graph import job_graph
 from headrace.runners.job_thread import JobThread
-from headrace.runners.observers import JobInfo, JobObserver, Observers, Slots
+from headrace.runners.observers import JobInfo, JobObserver, Observers, SavepointTaken, Slots
 from headrace.runners.restarts import RestartStrategy, would_fail_again
 from headrace.runners.retention import RemovesCheckpoint, Retention
 from headrace.runners.savepoint_folders import dispose_savepoint, is_savepoint
@@ -130,6 +130,7 @@ class SparkJob:
             lambda: self._status.is_globally_terminal_state(),
             savepoint_dir,
             self._observers.savepoint,
+            self._observers.save_failed,
         )
         if self._observers:
             self._observers.start(self._info())
@@ -224,9 +225,9 @@ class SparkJob:
             )
         return self._saver.target(folder)
 
-    def save(self, target: str) -> None:
+    def save(self, target: str) -> SavepointTaken:
         """Write a savepoint to a folder while the job runs."""
-        self._saver.take(target)
+        return self._saver.take(target)
 
     def request_stop(self, stop: Stop) -> None:
         """Stop the job after its micro-batch; a job that has ended or stops is refused."""

@@ -6,9 +6,10 @@ Spark reports them only in its log; without these messages a job would just be s
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -136,6 +137,25 @@ def executors_of(context: SparkContext) -> set[str]:
     """Return the executors of a context as ``host:port``; the driver is one of them."""
     infos = context._jsc.sc().statusTracker().getExecutorInfos()
     return {f"{info.host()}:{info.port()}" for info in infos}
+
+
+@contextmanager
+def watching_slots(
+    context: SparkContext, on_slots: Callable[[Slots | None], None], seconds: float = LOOK_SECONDS
+) -> Iterator[None]:
+    """Call ``on_slots`` at once and then about once a second, in a thread, in a ``with`` block."""
+    ended = threading.Event()
+
+    def run() -> None:
+        on_slots(slots_of(context))
+        while not ended.wait(seconds):
+            on_slots(slots_of(context))
+
+    threading.Thread(target=run, name="headrace-slots", daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
 
 
 def slots_of(context: SparkContext) -> Slots | None:

@@ -39,12 +39,13 @@ def keep_restore_points(
     def keep() -> None:
         began = time.monotonic()
         name = f"{RETAINED}/{time.time_ns() // 1_000_000:014d}"
-        try:
-            with_own_state(saver.pin(name))
-            _check_time(name, (time.monotonic() - began) * 1000, retention.timeout_ms)
-        except BaseException:
-            folder.files.remove_folder(posixpath.join(folder.directory, name))
-            raise
+        with saver.reporting_failure(None):
+            try:
+                with_own_state(saver.pin(name))
+                _check_time(name, (time.monotonic() - began) * 1000, retention.timeout_ms)
+            except BaseException:
+                folder.files.remove_folder(posixpath.join(folder.directory, name))
+                raise
         prune(folder, retention.kept)
 
     return Periodic(

@@ -6,7 +6,8 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
@@ -22,7 +23,7 @@ from headrace.errors import (
     StorageError,
 )
 from headrace.runners.clock import wall_clock_ms
-from headrace.runners.observers import SavepointTaken
+from headrace.runners.observers import SaveFailed, SavepointTaken
 from headrace.runners.savepoint_folders import new_savepoint_folder
 from headrace.runners.sinks import committers_of
 from headrace.runners.spark.checkpoint import progress
@@ -59,7 +60,8 @@ class Saver:
 
     ``program_of`` returns the program of a generation of the checkpoint, and how workers know it;
     ``has_ended``, whether the job has ended. ``savepoint_dir``: the folder of savepoints for those
-    without a folder of their own. ``taken`` is called for each complete savepoint.
+    without a folder of their own. ``taken`` is called for each complete savepoint, and ``failed``
+    for each savepoint or restore point that failed.
     """
 
     def __init__(
@@ -72,10 +74,11 @@ class Saver:
         has_ended: Callable[[], bool],
         savepoint_dir: str | None,
         taken: Callable[[SavepointTaken], None],
+        failed: Callable[[SaveFailed], None],
     ) -> None:
         self._spark, self._program, self._checkpoint = spark, program, checkpoint
         self._pins, self._program_of, self._has_ended = pins, program_of, has_ended
-        self._savepoint_dir, self._taken = savepoint_dir, taken
+        self._savepoint_dir, self._taken, self._failed = savepoint_dir, taken, failed
         self._lock = threading.Lock()
         self._pin_lock = threading.Lock()
 
@@ -95,8 +98,8 @@ class Saver:
         job_folder = folder_name(self._program.name)
         return new_savepoint_folder(folder or self._savepoint_dir, job_folder)
 
-    def take(self, target: str) -> None:
-        """Write a savepoint of the running job to a folder of ``target``.
+    def take(self, target: str) -> SavepointTaken:
+        """Write a savepoint of the running job to a folder of ``target``; return what it is.
 
         On remote storage, Spark may remove the version of the state before all tasks have opened
         it; then another micro-batch is tried.
@@ -106,22 +109,24 @@ class Saver:
             CheckpointError: the micro-batch cannot be read, or the savepoint cannot be written.
             OSError: the storage fails.
         """
-        with self._lock:
-            for attempt in range(_ATTEMPTS):
+        with self._lock, self.reporting_failure(target):
+            attempt, pause_ms = 1, 0
+            while True:
                 pin = self.pin(f"{PINS}/{_new_name()}")
+                pause_ms += pin.pause_ms
                 try:
-                    self._export(pin, target)
-                    return
+                    return self._export(pin, target, pause_ms)
                 except StorageError:
-                    if attempt == _ATTEMPTS - 1 or not self._may_be_gone(pin):
+                    if attempt == _ATTEMPTS or not self._may_be_gone(pin):
                         raise
+                attempt += 1
 
     def take_stopped(self, target: str) -> None:
         """Write a savepoint of the job after its last micro-batch.
 
         Raises: as ``take``.
         """
-        with self._lock:
+        with self._lock, self.reporting_failure(target):
             generation = self._checkpoint.generation.number
             end = progress.log_of(self._checkpoint.spark).end
             pin = None
@@ -139,14 +144,29 @@ class Saver:
                     where={"checkpoint": self._checkpoint.directory},
                     hint="start it again: it continues from its checkpoint",
                 )
-            self._export(pin, target)
+            self._export(pin, target, 0)
+
+    @contextmanager
+    def reporting_failure(self, folder: str | None) -> Iterator[None]:
+        """Report an exception of the ``with`` block, unless the job has ended meanwhile.
+
+        ``folder``: that of the savepoint; None: a restore point.
+        """
+        started_ms = wall_clock_ms()
+        try:
+            yield
+        except Exception as error:
+            if type(error) is not JobError:  # raised if the job has ended
+                self._failed(SaveFailed(error, folder, started_ms, wall_clock_ms()))
+            raise
 
     def _may_be_gone(self, pin: Pin) -> bool:
         """Return whether Spark may have removed the version of the state that a pin names."""
         committed = progress.log_of(self._checkpoint.spark).committed
         return is_url(pin.state_folder) and committed - pin.batch >= _KEPT_BATCHES // 2
 
-    def _export(self, pin: Pin, target: str) -> None:
+    def _export(self, pin: Pin, target: str, pause_ms: int) -> SavepointTaken:
+        """Write a savepoint of a pin, for which the job has waited so long."""
         began, started_ms = time.monotonic(), wall_clock_ms()
         program, ref = self._program_of(pin.metadata.generation.number)
         if uses_urls([target]):
@@ -159,12 +179,15 @@ class Saver:
             pin.remove()
         seconds = time.monotonic() - began
         last_batch, size = manifest.batch_id - 1, manifest.size_bytes
+        waited = f"; the job waited {pause_ms:,} ms for it" if pause_ms else ""
         print(
             f"headrace: savepoint of {self._program.name!r} after micro-batch"
-            f" {last_batch}: {target} ({size / 1e6:,.1f} MB in {seconds:.1f} s)",
+            f" {last_batch}: {target} ({size / 1e6:,.1f} MB in {seconds:.1f} s{waited})",
             file=sys.stderr,
         )
-        self._taken(SavepointTaken(target, last_batch, started_ms, seconds * 1000, size))
+        taken = SavepointTaken(target, last_batch, started_ms, seconds * 1000, size, pause_ms)
+        self._taken(taken)
+        return taken
 
     def pin(self, name: str) -> Pin:
         """Have the last micro-batch pinned, between two micro-batches.
@@ -221,7 +244,7 @@ class Savable(Protocol):
     def savepoint_target(self, folder: str | None) -> str:
         """Return the folder of a new savepoint."""
 
-    def save(self, target: str) -> None:
+    def save(self, target: str) -> SavepointTaken:
         """Write a savepoint to a folder while the job runs."""
 
     def request_stop(self, stop: Stop) -> None:
@@ -265,8 +288,8 @@ class RequestWatch:
             self._answer(request, RequestStatus.RUNNING)
             if request.kind is RequestKind.SAVEPOINT:
                 assert target is not None
-                self._job.save(target)
-                self._answer(request, RequestStatus.DONE, target)
+                taken = self._job.save(target)
+                self._answer(request, RequestStatus.DONE, target, pause_ms=taken.pause_ms)
             elif request.kind is RequestKind.RESCALE:
                 assert request.parallelism is not None
                 self._job.rescale(request.parallelism)
@@ -284,8 +307,9 @@ class RequestWatch:
         status: RequestStatus,
         savepoint: str | None = None,
         error: str | None = None,
+        pause_ms: int | None = None,
     ) -> None:
-        put_answer(self._store, request.id, Answer(status, savepoint, error))
+        put_answer(self._store, request.id, Answer(status, savepoint, error, pause_ms))
 
     def close(self, accepted: Stop | None, stop_error: BaseException | None) -> None:
         """Answer a stop, as the job has ended; end the thread.

@@ -51,13 +51,32 @@ def _line(error: HeadraceError) -> str:
 class Commands:
     """The commands of one job, each with an id by which its end is asked for.
 
-    ``job``: None until the job has started. The last 16 commands are known.
+    ``job``: None until the job has started, and after its end. The last 16 commands are known.
     """
 
     def __init__(self) -> None:
         self.job: Commanded | None = None
         self._lock = threading.Lock()
+        self._ended = False
         self._results: dict[str, dict[str, Any] | None] = {}
+
+    def begin(self, job: Commanded) -> None:
+        """Pass commands to the job from now on, unless it has ended."""
+        with self._lock:
+            if not self._ended:
+                self.job = job
+
+    def end(self) -> None:
+        """Refuse commands from now on, and forget the job, which may have large state."""
+        with self._lock:
+            self._ended, self.job = True, None
+
+    def _find_job(self) -> Commanded:
+        job = self.job
+        if job is None:
+            state = "has ended" if self._ended else "has not started"
+            raise Refused(409, f"the job {state}")
+        return job
 
     def savepoint(self, body: bytes) -> dict[str, Any]:
         """Answer ``POST /jobs/:jobid/savepoints``."""
@@ -84,11 +103,10 @@ class Commands:
             raise Refused(400, "the body needs uid, name and keys")
         if len(keys) > MAX_KEYS:
             raise Refused(400, f"there are {len(keys):,} keys; a query may have {MAX_KEYS:,}")
-        if self.job is None:
-            raise Refused(409, "the job has not started")
+        job = self._find_job()
         try:
             vertex = queryable_vertex(queryable_vertices(program), uid)
-            answer = self.job.query_state(uid, name, keys_from_json(program, vertex, keys))
+            answer = job.query_state(uid, name, keys_from_json(program, vertex, keys))
         except QueryBudgetError as error:
             raise Refused(429, _line(error)) from None
         except StateQueryError as error:
@@ -100,9 +118,7 @@ class Commands:
         return {"microBatch": answer.micro_batch, "values": json_value(answer.values)}
 
     def _begin(self, request: Callable[[Commanded], Callable[[], str]]) -> dict[str, Any]:
-        if self.job is None:
-            raise Refused(409, "the job has not started")
-        id_, job = uuid.uuid4().hex, self.job
+        id_, job = uuid.uuid4().hex, self._find_job()
         with self._lock:
             self._results[id_] = None
             for old in [*self._results][:-_KEPT]:

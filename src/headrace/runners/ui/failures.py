@@ -16,6 +16,7 @@ from headrace.errors import (
     StorageError,
     UnsupportedError,
 )
+from headrace.runners.ui.program_secrets import hide_in_program
 from headrace.runners.ui.secrets import hide_in_text
 from headrace.tracebacks import FrameLocation, frame_locations
 
@@ -73,10 +74,12 @@ def show_failure(error: BaseException, with_values: bool) -> ShownFailure:
             message = MASK if message else ""
     name = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
     location = _user_location(error)
-    frames = "".join(traceback.format_tb(error.__traceback__))
+    lines = traceback.format_tb(error.__traceback__)
+    frames = "".join(lines if with_values else map(hide_in_program, lines))
     head = "Traceback (most recent call last):\n" if frames else ""
     body = f"{name}: {message}" if message else name
-    trace = "\n".join([f"{head}{frames}{body}", *notes])
+    texts = [body, *notes]
+    trace = head + frames + "\n".join(texts if with_values else map(hide_in_text, texts))
     line = "" if location is None else f"{location.file}:{location.line} in {location.name}"
     shown = ShownFailure(name, message, line, _source_of(error), operator, trace)
     if with_values:
@@ -84,8 +87,7 @@ def show_failure(error: BaseException, with_values: bool) -> ShownFailure:
     return replace(
         shown,
         message=hide_in_text(message),
-        source=hide_in_text(shown.source),
-        stacktrace=hide_in_text(trace),
+        source=hide_in_program(shown.source),
     )
 
 

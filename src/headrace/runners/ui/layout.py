@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from headrace.runners.job_graph import EdgeInfo, JobGraph
 
 CARD_WIDTH = 270.0
-ROW_HEIGHT = 52.0
+ROW_HEIGHT = 65.0
 CARD_PADDING = 7.0
-LAYER_GAP = 130.0
+LAYER_GAP = 120.0
 CARD_GAP = 24.0
 _PASSING_HEIGHT = 26.0
 _ORDER_SWEEPS = 12

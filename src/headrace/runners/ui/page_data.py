@@ -8,6 +8,7 @@ from typing import Any
 from headrace.runners.job_graph import EdgeInfo
 from headrace.runners.ui.layout import CARD_PADDING, CARD_WIDTH, ROW_HEIGHT, lay_out
 from headrace.runners.ui.record import BatchRow, Failure, JobRecord, JobView, OperatorView
+from headrace.runners.ui.vertex_ids import hex_id
 
 _SPLITS = 500
 _SHOWN_FAILURES = 3
@@ -28,7 +29,7 @@ def graph_data(record: JobRecord) -> dict[str, Any]:
         "card": {"width": CARD_WIDTH, "row": ROW_HEIGHT, "padding": CARD_PADDING},
         "vertices": [
             {
-                "id": vertex.id,
+                "id": hex_id(vertex.id),
                 "name": vertex.name,
                 "stage": vertex.stage,
                 "parallelism": vertex.parallelism,
@@ -46,7 +47,7 @@ def graph_data(record: JobRecord) -> dict[str, Any]:
                 "name": each.name,
                 "uid": each.uid,
                 "kind": each.kind,
-                "vertex": each.vertex,
+                "vertex": hex_id(each.vertex),
                 "site": each.site,
                 "keyed": each.keyed,
             }

@@ -27,13 +27,14 @@ from headrace.runners.observers import (
     BatchProgress,
     JobInfo,
     Phases,
+    SaveFailed,
     SavepointTaken,
     SplitsBySource,
 )
 from headrace.runners.reporters.flink_metrics import Loads
 from headrace.runners.reporters.job_metrics import JobMetrics
+from headrace.runners.reporters.samples import Sample as MetricSample
 from headrace.runners.reporters.samples import as_float
-from headrace.runners.subtasks import CountKey, Subtasks
 from headrace.runners.ui.commands import Commands
 from headrace.runners.ui.failures import ShownFailure, show_failure
 
@@ -76,6 +77,16 @@ class Failure:
     def shown(self, with_values: bool) -> ShownFailure:
         """Return the exception for a reader who may, or may not, see values of records."""
         return self.full if with_values else self.masked
+
+
+@dataclass(frozen=True)
+class FailedSave:
+    """A savepoint, or a restore point, that failed; ``message``: without values of records."""
+
+    is_savepoint: bool
+    started_ms: int
+    failed_ms: int
+    message: str
 
 
 @dataclass(frozen=True)
@@ -188,6 +199,7 @@ class JobRecord:
         self.commands = Commands()
         self.job: JobInfo | None = None
         self.savepoint: SavepointTaken | None = None
+        self.failed_save: FailedSave | None = None
         self.status = JobStatus.CREATED
         self.status_times: dict[JobStatus, int] = {JobStatus.CREATED: wall_ms()}
         self.ended_ms: int | None = None
@@ -206,7 +218,6 @@ class JobRecord:
         self._failure_count = self._restarts = 0
         self._sources: frozenset[str] = frozenset()
         self._vertices: dict[str, tuple[str, int]] = {}
-        self._subtasks: Subtasks | None = None
         self._metrics = JobMetrics("", with_splits=False)
 
     # The methods of an observer.
@@ -225,7 +236,6 @@ class JobRecord:
             each.id: (each.operators[0], max(min(each.parallelism, job.cores), 1))
             for each in job.graph.vertices
         }
-        self._subtasks = Subtasks(job.graph, job.program.partitions)
         self.job = job
 
     def on_batch(self, batch: BatchProgress) -> None:
@@ -269,12 +279,37 @@ class JobRecord:
         """Store the last savepoint."""
         self.savepoint = savepoint
 
+    def on_save_failed(self, failed: SaveFailed) -> None:
+        """Store the last savepoint or restore point that failed."""
+        shown = show_failure(failed.error, False)
+        message = f"{shown.name}: {shown.message}"
+        is_savepoint = failed.folder is not None
+        self.failed_save = FailedSave(is_savepoint, failed.started_ms, failed.failed_ms, message)
+
     def on_end(self, status: JobStatus) -> None:
         """Store the final status."""
         self._metrics.on_end(status)
         self._ended_s = self._monotonic()
         self.ended_ms = self._wall_ms()
         self._set_status(status)
+        self._forget_program()
+
+    def _forget_program(self) -> None:
+        """Keep only what the page shows: a process may have many jobs, one after another.
+
+        The program has the user's functions and the values of collections, and the job has its
+        state.
+        """
+        self.commands.end()
+        self._metrics.forget_program()
+        with self._lock:
+            self._sample()
+            if len(self._samples) > 2:  # the rates of an ended job are those of the whole run
+                self._samples = deque((self._samples[0], self._samples[-1]), maxlen=_SAMPLES)
+            if self._last is not None:
+                self._last = self._last.without_program()
+        if self.job is not None:
+            self.job = self.job.without_program()
 
     def _set_status(self, status: JobStatus) -> None:
         self.status = status
@@ -290,14 +325,13 @@ class JobRecord:
         """Return the metrics of the job itself, as ``JobMetrics.of_job``."""
         return self._metrics.of_job(self.ended_ms or self._wall_ms())
 
+    def samples(self) -> Sequence[MetricSample]:
+        """Return all metrics, as ``JobMetrics.samples``."""
+        return self._metrics.samples(self.ended_ms or self._wall_ms())
+
     def loads(self) -> Loads:
         """Return how tasks spend their time, as ``JobMetrics.loads``."""
         return self._metrics.loads(self.ended_ms or self._wall_ms())
-
-    def by_subtask(self) -> Mapping[CountKey, MetricValue]:
-        """Return the metrics since the run began, by operator and subtask."""
-        batch, subtasks = self._last, self._subtasks
-        return {} if batch is None or subtasks is None else subtasks.values(batch.totals)
 
     @property
     def failures(self) -> Sequence[Failure]:
@@ -368,8 +402,8 @@ class JobRecord:
             seconds = max((now_s if quiet else latest.at_s) - base.at_s, 1e-3)
         operators = self._operators(latest, base, seconds)
         reading = [each for key, each in operators.items() if key in self._sources]
-        sinks = [] if self.job is None else [s.id for s in self.job.program.sinks]
-        writing = [operators[key] for key in sinks if key in operators]
+        known = () if self.job is None else self.job.graph.operators
+        writing = [operators[each.id] for each in known if each.kind == "sink"]
         marks = [] if last is None else [*last.watermarks.values()]
         watermark = min((at for at in marks if at > -(1 << 62)), default=None)
         pending = [each.pending for each in reading]

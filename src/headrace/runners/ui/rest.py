@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headrace.common._options import catalogue as options
@@ -16,13 +16,17 @@ from headrace.common._watermark_generators import MIN_WATERMARK
 from headrace.common.configuration import Configuration
 from headrace.common.job_status import JobStatus
 from headrace.metrics import _operator_counts as names
-from headrace.runners.job_graph import CHAINED, JobGraph, OperatorInfo, VertexInfo
+from headrace.metrics._merging import Number
+from headrace.runners.job_graph import CHAINED, JobGraph, VertexInfo
 from headrace.runners.observers import JobInfo, SavepointTaken, Slots
-from headrace.runners.reporters.flink_metrics import ALL_WAITED, BUSY, IDLE, WAITED, Loads
+from headrace.runners.reporters.flink_metrics import ALL_IDLE, ALL_WAITED, BUSY, IDLE, WAITED
+from headrace.runners.reporters.samples import as_float
 from headrace.runners.retention import RemovesCheckpoint, Retention
-from headrace.runners.ui.record import BatchRow, Failure, JobRecord, JobView
+from headrace.runners.ui.record import BatchRow, FailedSave, Failure, JobRecord, JobView
 from headrace.runners.ui.refusals import NotFound
 from headrace.runners.ui.secrets import without_secrets
+from headrace.runners.ui.task_metrics import task_metrics
+from headrace.runners.ui.vertex_ids import hex_id
 
 VERSION = "2.3.0"
 """The version of Flink whose format the answers have."""
@@ -155,7 +159,7 @@ def job_details(record: JobRecord) -> dict[str, Any]:
     states = dict.fromkeys(_TASK_STATES, 0)
     states[_TASK_STATE.get(view.status, "RUNNING")] = len(view.graph.vertices)
     groups = [vertex.max_parallelism for vertex in view.graph.vertices]
-    loads = record.loads()
+    found = task_metrics(view.graph, record.samples())
     return {
         "jid": _job_id(view),
         "application-id": _job_id(view),
@@ -173,7 +177,9 @@ def job_details(record: JobRecord) -> dict[str, Any]:
             "INITIALIZING": record.started_ms,
             **{each.name: record.status_times.get(each, 0) for each in JobStatus},
         },
-        "vertices": [_vertex_summary(record, view, each, loads) for each in view.graph.vertices],
+        "vertices": [
+            _vertex_summary(record, view, each, found[each.id]) for each in view.graph.vertices
+        ],
         "status-counts": states,
         "plan": _plan(view),
         "pending-operators": 0,
@@ -181,14 +187,16 @@ def job_details(record: JobRecord) -> dict[str, Any]:
 
 
 def _vertex_summary(
-    record: JobRecord, view: JobView, vertex: VertexInfo, loads: Loads
+    record: JobRecord,
+    view: JobView,
+    vertex: VertexInfo,
+    by_subtask: Mapping[int, Mapping[str, Number]],
 ) -> dict[str, Any]:
     states = dict.fromkeys(_TASK_STATES, 0)
     state = _TASK_STATE.get(view.status, "RUNNING")
     states[state] = vertex.parallelism
-    waited = sum(load.get(ALL_WAITED, 0) for load in loads(vertex.id).values())
     return {
-        "id": vertex.id,
+        "id": hex_id(vertex.id),
         "slotSharingGroupId": _job_id(view),
         "name": vertex.name,
         "maxParallelism": vertex.max_parallelism,
@@ -198,23 +206,35 @@ def _vertex_summary(
         "end-time": _end(record),
         "duration": _duration(record, view),
         "tasks": states,
-        "metrics": _io_metrics({**_task_values(view, vertex), ALL_WAITED: waited}),
+        "metrics": _io_metrics([*by_subtask.values()], _measured(by_subtask)),
     }
 
 
-def _io_metrics(values: Mapping[str, float]) -> dict[str, Any]:
-    counted = {
-        "read-bytes": values.get(names.BYTES_IN, 0),
-        "write-bytes": values.get(names.BYTES_OUT, 0),
-        "read-records": values.get(names.RECORDS_IN, 0),
-        "write-records": values.get(names.RECORDS_OUT, 0),
-    }
+_COUNTED = {
+    "read-bytes": names.BYTES_IN,
+    "write-bytes": names.BYTES_OUT,
+    "read-records": names.RECORDS_IN,
+    "write-records": names.RECORDS_OUT,
+}
+
+
+def _measured(by_subtask: Mapping[int, Mapping[str, Number]]) -> frozenset[str]:
+    """Return the metrics that a subtask of a vertex has."""
+    return frozenset(name for values in by_subtask.values() for name in values)
+
+
+def _io_metrics(tasks: Sequence[Mapping[str, Number]], measured: frozenset[str]) -> dict[str, Any]:
+    """Return the sums over tasks; like Flink, 0 of a metric that is not ``measured``."""
+
+    def total(metric: str) -> int:
+        return int(sum(values.get(metric, 0) for values in tasks))
+
     return {
-        **{name: int(value) for name, value in counted.items()},
-        **{f"{name}-complete": True for name in counted},
-        "accumulated-backpressured-time": int(values.get(ALL_WAITED, 0)),
-        "accumulated-idle-time": int(values.get("accumulateIdleTimeMs", 0)),
-        "accumulated-busy-time": float(values.get(names.BUSY_MS, 0)),
+        **{name: total(metric) for name, metric in _COUNTED.items()},
+        **{f"{name}-complete": metric in measured for name, metric in _COUNTED.items()},
+        "accumulated-backpressured-time": total(ALL_WAITED),
+        "accumulated-idle-time": total(ALL_IDLE),
+        "accumulated-busy-time": float(total(names.BUSY_MS)),
     }
 
 
@@ -241,7 +261,7 @@ def _plan_node(graph: JobGraph, vertex: VertexInfo) -> dict[str, Any]:
         if of_vertex[edge.target] == vertex.id and edge.label != CHAINED
     ]
     node: dict[str, Any] = {
-        "id": vertex.id,
+        "id": hex_id(vertex.id),
         "operator": "",
         "parallelism": vertex.parallelism,
         "operator_strategy": "",
@@ -251,7 +271,7 @@ def _plan_node(graph: JobGraph, vertex: VertexInfo) -> dict[str, Any]:
     if edges:
         node["inputs"] = [
             {
-                "id": of_vertex[edge.source],
+                "id": hex_id(of_vertex[edge.source]),
                 "num": number,
                 "exchange": "blocking" if edge.label != "FORWARD" else "pipelined_bounded",
                 "ship_strategy": edge.label,
@@ -383,7 +403,7 @@ def checkpoints(record: JobRecord) -> dict[str, Any]:
         "latest": {
             "completed": history[0] if history else None,
             "savepoint": None if record.savepoint is None else _savepoint(view, record.savepoint),
-            "failed": None,
+            "failed": _last_failed(record, view),
             "restored": None,
         },
         "history": history,
@@ -411,17 +431,44 @@ def _checkpoint(view: JobView, row: BatchRow, size: int, is_last: bool) -> dict[
 
 def _savepoint(view: JobView, taken: SavepointTaken) -> dict[str, Any]:
     return {
-        **_completed(view, taken.batch_id, taken.started_ms, taken.duration_ms, taken.size_bytes),
-        "is_savepoint": True,
-        "savepointFormat": "CANONICAL",
-        "checkpoint_type": "SAVEPOINT",
+        **_completed(
+            *(view, taken.batch_id, taken.started_ms, taken.duration_ms, taken.size_bytes, True)
+        ),
         "external_path": taken.folder,
         "discarded": False,
     }
 
 
+def _last_failed(record: JobRecord, view: JobView) -> dict[str, Any] | None:
+    """Return the last micro-batch, savepoint or restore point that failed."""
+    found = [] if record.failed_save is None else [record.failed_save]
+    if view.failures:
+        failure = view.failures[-1]
+        message = f"{failure.masked.name}: {failure.masked.message}"
+        found.append(FailedSave(False, failure.at_ms, failure.at_ms, message))
+    if not found:
+        return None
+    last = max(found, key=lambda each: each.failed_ms)
+    batch_id = view.batches[-1].batch_id if view.batches else _UNKNOWN
+    took_ms = last.failed_ms - last.started_ms
+    return {
+        **_completed(view, batch_id, last.started_ms, took_ms, _UNKNOWN, last.is_savepoint),
+        "className": "failed",
+        "status": "FAILED",
+        "latest_ack_timestamp": _UNKNOWN,
+        "num_acknowledged_subtasks": 0,
+        "failure_timestamp": last.failed_ms,
+        "failure_message": last.message,
+    }
+
+
 def _completed(
-    view: JobView, batch_id: int, started_ms: int, duration_ms: float, size: int
+    view: JobView,
+    batch_id: int,
+    started_ms: int,
+    duration_ms: float,
+    size: int,
+    is_savepoint: bool = False,
 ) -> dict[str, Any]:
     """Return what checkpoints and savepoints have in common."""
     tasks = sum(vertex.parallelism for vertex in view.graph.vertices)
@@ -429,8 +476,8 @@ def _completed(
         "className": "completed",
         "id": batch_id,
         "status": "COMPLETED",
-        "is_savepoint": False,
-        "savepointFormat": None,
+        "is_savepoint": is_savepoint,
+        "savepointFormat": "CANONICAL" if is_savepoint else None,
         "trigger_timestamp": started_ms,
         "latest_ack_timestamp": round(started_ms + duration_ms),
         "checkpointed_size": size,
@@ -441,7 +488,7 @@ def _completed(
         "persisted_data": 0,
         "num_subtasks": tasks,
         "num_acknowledged_subtasks": tasks,
-        "checkpoint_type": "CHECKPOINT",
+        "checkpoint_type": "SAVEPOINT" if is_savepoint else "CHECKPOINT",
         "tasks": {},
     }
 
@@ -502,7 +549,8 @@ def _quantile(values: Sequence[float], share: float) -> float:
 def vertex_details(record: JobRecord, vertex_id: str) -> dict[str, Any]:
     """Answer ``/jobs/:jobid/vertices/:vertexid``."""
     view, vertex = _vertex(record, vertex_id)
-    by_subtask = _subtask_values(record, view, vertex)
+    by_subtask = task_metrics(view.graph, record.samples())[vertex.id]
+    measured = _measured(by_subtask)
     state = _TASK_STATE.get(view.status, "RUNNING")
     duration = _duration(record, view)
     subtasks: list[dict[str, Any]] = [
@@ -515,7 +563,7 @@ def vertex_details(record: JobRecord, vertex_id: str) -> dict[str, Any]:
             "start_time": record.started_ms,
             "end-time": _end(record),
             "duration": duration,
-            "metrics": _io_metrics(by_subtask.get(number, {})),
+            "metrics": _io_metrics([by_subtask.get(number, {})], measured),
             "taskmanager-id": "" if view.job is None else view.job.location,
             "status-duration": {state: duration},
         }
@@ -523,11 +571,11 @@ def vertex_details(record: JobRecord, vertex_id: str) -> dict[str, Any]:
     ]
     aggregated = {
         name: _aggregate([task["metrics"][name] for task in subtasks])
-        for name, value in _io_metrics({}).items()
+        for name, value in _io_metrics([], measured).items()
         if not isinstance(value, bool)
     }
     return {
-        "id": vertex.id,
+        "id": hex_id(vertex.id),
         "name": vertex.name,
         "parallelism": vertex.parallelism,
         "maxParallelism": vertex.max_parallelism,
@@ -606,9 +654,10 @@ def vertex_metrics(
 ) -> list[dict[str, Any]]:
     """Answer ``/jobs/:jobid/vertices/:vertexid/metrics``: names begin with the subtask's number."""
     view, vertex = _vertex(record, vertex_id)
+    by_subtask = task_metrics(view.graph, record.samples())[vertex.id]
     found = {
         f"{number}.{name}": value
-        for number, values in sorted(_subtask_values(record, view, vertex).items())
+        for number, values in sorted(by_subtask.items())
         for name, value in values.items()
     }
     return _metric_values(found, wanted)
@@ -625,20 +674,16 @@ def subtask_metrics(
     ``aggregates``: the names of those that are wanted; None: all.
     """
     view, vertex = _vertex(record, vertex_id)
-    by_subtask = _subtask_values(record, view, vertex)
-    known = {name: None for values in by_subtask.values() for name in values}
-    known |= dict.fromkeys(_task_values(view, vertex))
+    by_subtask = task_metrics(view.graph, record.samples())[vertex.id]
     if wanted is None:
-        return [{"id": name} for name in known]
+        return [{"id": name} for name in sorted(_measured(by_subtask))]
     answers = []
     for name in wanted:
-        values = [each[name] for each in by_subtask.values() if name in each]
-        whole = _task_values(view, vertex).get(name)
-        if not values and whole is not None:
-            values = [whole]
+        found = (as_float(each[name]) for each in by_subtask.values() if name in each)
+        values = [value for value in found if math.isfinite(value)]
         if values:
-            found = _spread(values).items()
-            kept = {key: value for key, value in found if not aggregates or key in aggregates}
+            spread = _spread(values).items()
+            kept = {key: value for key, value in spread if not aggregates or key in aggregates}
             answers.append({"id": name, **kept})
     return answers
 
@@ -656,73 +701,12 @@ def _spread(values: Sequence[float]) -> dict[str, float]:
 
 
 def _vertex(record: JobRecord, vertex_id: str) -> tuple[JobView, VertexInfo]:
+    """Return the vertex of an id: 32 digits, or the id of its first operator."""
     view = record.view()
+    for vertex in view.graph.vertices:
+        if hex_id(vertex.id) == vertex_id.lower():
+            return view, vertex
     for vertex in view.graph.vertices:
         if vertex.id == vertex_id:
             return view, vertex
     raise NotFound(f"Vertex {vertex_id} not found in job {_job_id(view)}")
-
-
-def _task_values(view: JobView, vertex: VertexInfo) -> dict[str, float]:
-    """Return a vertex's metrics over all subtasks, and its operators' metrics by operator name."""
-    first = view.operators.get(vertex.operators[0])
-    if first is None:
-        return {}
-    last = [view.operators[each] for each in _leaving(view.graph, vertex)]
-    values: dict[str, float] = {
-        names.RECORDS_IN: 0 if _is_source(view.graph, vertex) else first.records_in,
-        names.RECORDS_OUT: sum(each.counts.records_out for each in last),
-        "numRecordsInPerSecond": 0.0 if _is_source(view.graph, vertex) else first.in_rate,
-        "numRecordsOutPerSecond": sum(each.out_rate for each in last),
-        names.BYTES_IN: first.counts.bytes_in,
-        names.BYTES_OUT: first.counts.bytes_out,
-        names.BUSY_MS: first.counts.busy_ms,
-    }
-    if first.watermark_ms is not None:
-        values[names.WATERMARK] = first.watermark_ms
-    for operator in vertex.operators:
-        each, prefix = view.operators[operator], _metric_prefix(view.graph.operator(operator))
-        values[f"{prefix}.{names.RECORDS_IN}"] = each.records_in
-        values[f"{prefix}.{names.RECORDS_OUT}"] = each.counts.records_out
-        values[f"{prefix}.numRecordsInPerSecond"] = each.in_rate
-        values[f"{prefix}.numRecordsOutPerSecond"] = each.out_rate
-        if each.pending is not None:
-            values[f"{prefix}.{names.PENDING_RECORDS}"] = each.pending
-        if each.late:
-            values[f"{prefix}.{names.LATE_RECORDS}"] = each.late
-    return values
-
-
-def _is_source(graph: JobGraph, vertex: VertexInfo) -> bool:
-    return graph.operator(vertex.operators[0]).kind == "source"
-
-
-def _leaving(graph: JobGraph, vertex: VertexInfo) -> Iterable[str]:
-    """Return the operators of a vertex that send records to other vertices."""
-    leaving = {edge.source for edge in graph.edges if edge.label != CHAINED}
-    return [each for each in vertex.operators if each in leaving]
-
-
-def _metric_prefix(operator: OperatorInfo) -> str:
-    """Return an operator's name as Flink writes it in the names of metrics."""
-    kind = "Source: " if operator.kind == "source" else ""
-    return "".join(c if c not in " :.,()" else "_" for c in f"{kind}{operator.name}")
-
-
-def _subtask_values(
-    record: JobRecord, view: JobView, vertex: VertexInfo
-) -> dict[int, dict[str, float]]:
-    """Return the values of each subtask, by subtask and metric."""
-    found: dict[int, dict[str, float]] = {}
-    first = vertex.operators[0]
-    counted = {(first, metric) for metric in (names.BYTES_IN, names.BYTES_OUT, names.BUSY_MS)}
-    if not _is_source(view.graph, vertex):  # a source's are no records from another task
-        counted.add((first, names.RECORDS_IN))
-    counted |= {(each, names.RECORDS_OUT) for each in _leaving(view.graph, vertex)}
-    for (operator, subtask, metric), entry in record.by_subtask().items():
-        if (operator, metric) in counted:
-            values = found.setdefault(subtask, {})
-            values[metric] = values.get(metric, 0) + entry.value
-    for subtask, load in record.loads()(vertex.id).items():
-        found.setdefault(subtask, {}).update(load)
-    return found

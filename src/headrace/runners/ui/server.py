@@ -206,7 +206,8 @@ class UiServer:
 
             hosts = [text for name, text in scope.get("headers", ()) if name == b"host"]
             # Each part of a path is decoded when it is known: the id of a vertex may have a slash.
-            scope = {**scope, "path": scope["raw_path"].decode("latin-1")}
+            # As in Flink, a path may end with a slash.
+            scope = {**scope, "path": "/" + scope["raw_path"].decode("latin-1").strip("/")}
             own = len(hosts) == 1 and self._is_own_name(hosts[0].decode("latin-1"))
             await (inner if own else refusal)(scope, receive, send_with_headers)
 

@@ -69,7 +69,7 @@ def let_command(observers: Sequence[JobObserver], job: Commanded) -> None:
     """Let the page of ``display_observers`` pass commands to the job, which has started."""
     for observer in observers:
         if isinstance(observer, JobRecord):
-            observer.commands.job = job
+            observer.commands.begin(job)
 
 
 def _page_server(configuration: Configuration, on_cluster: Callable[[], bool]) -> UiServer | None:

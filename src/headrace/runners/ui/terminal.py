@@ -7,7 +7,7 @@ import sys
 from typing import TextIO
 
 from headrace.common.job_status import JobStatus
-from headrace.runners.observers import BatchProgress, JobInfo, SavepointTaken
+from headrace.runners.observers import BatchProgress, JobInfo, SaveFailed, SavepointTaken
 from headrace.runners.ui.lines import Column, Line, Span, shorten, table_lines
 from headrace.runners.ui.live import LineLog, LiveView, is_notebook
 from headrace.runners.ui.record import BatchRow, JobRecord, JobView, OperatorView
@@ -67,6 +67,9 @@ class TerminalDisplay:
 
     def on_savepoint(self, savepoint: SavepointTaken) -> None:
         """Do nothing: the runner prints savepoints."""
+
+    def on_save_failed(self, failed: SaveFailed) -> None:
+        """Do nothing: who has asked for it prints the error."""
 
     def on_end(self, status: JobStatus) -> None:
         """Stop the display; print a summary if the job was shown."""

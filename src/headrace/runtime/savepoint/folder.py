@@ -111,13 +111,28 @@ def write_manifest(manifest: Manifest, folder: str) -> None:
 
 
 def check_is_free(folder: str) -> None:
-    """Raise CheckpointError if a folder has a savepoint."""
+    """Raise CheckpointError if a folder has a savepoint, or is a file."""
+    check_is_folder(folder)
     path = posixpath.join(folder, MANIFEST)
     if file_system_of(path).exists(path):
         raise CheckpointError(
             "there is a savepoint in this folder already",
             where={"savepoint": folder},
             hint="choose another folder; `headrace savepoints dispose` removes a savepoint",
+        )
+
+
+def check_is_folder(path: str) -> None:
+    """Raise CheckpointError if there is a file at the path where a folder should be."""
+    files = file_system_of(path)
+    if files.exists(path) and not files.is_folder(path):
+        folder, name = posixpath.split(path)
+        raise CheckpointError(
+            "this is a file, and a savepoint is a folder",
+            where={"file": path},
+            hint=f"give the folder of the file, {folder or '.'}"
+            if name == MANIFEST
+            else "`headrace savepoints ls FOLDER` lists the savepoints in a folder",
         )
 
 
@@ -129,8 +144,12 @@ def read_manifest(folder: str) -> Manifest:
     """
     folder = location_of(folder)
     path = posixpath.join(folder, MANIFEST)
-    data = file_system_of(path).read(path)
+    try:
+        data = file_system_of(path).read(path)
+    except (NotADirectoryError, IsADirectoryError):
+        data = None
     if data is None:
+        check_is_folder(folder)
         raise CheckpointError(
             "there is no savepoint in this folder",
             where={"savepoint": folder},

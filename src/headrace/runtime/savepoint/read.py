@@ -25,7 +25,7 @@ from headrace.runtime.state.backend import (
     Timer,
 )
 from headrace.runtime.state.evolution import stored_loads
-from headrace.runtime.state.fields import SeenFields
+from headrace.runtime.state.fields import CLASS_ERRORS, SeenFields, unreadable_error
 from headrace.runtime.state.kinds import LIST, MAP, TIMES, StateKind
 from headrace.runtime.state.time_buffer import TimeBuffer
 
@@ -215,7 +215,10 @@ class _Importer:
             raise _damaged_error(
                 record, f"is a record of {record.kind} state, but its state is of kind {kind}"
             )
-        value = self._loads.get(record.state, decode)(record.value)
+        try:
+            value = self._loads.get(record.state, decode)(record.value)
+        except CLASS_ERRORS as error:
+            raise _unreadable_error(record, error) from error
         self._put_value(record, (value, record.stamp_ms) if expires else value)
 
     def _put_value(self, record: StateRecord, value: Any) -> None:
@@ -254,6 +257,11 @@ class _Importer:
         self._space.declare(state, kind)
         self._kinds[state] = kind
         return kind
+
+
+def _unreadable_error(record: StateRecord, error: Exception) -> CheckpointError:
+    hint = "; SavepointWriter.remove_state writes a savepoint without a state"
+    return unreadable_error(record.operator, error, record.state, hint)
 
 
 def _damaged_error(record: StateRecord, what: str) -> CheckpointError:

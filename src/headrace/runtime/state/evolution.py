@@ -35,6 +35,7 @@ from headrace.runtime.state.stored_objects import (
     loads_of,
     sources_of,
     stored_class,
+    unclear_names,
 )
 from headrace.runtime.state.time_buffer import TimeBuffer
 
@@ -120,17 +121,23 @@ def change_of(
         for each in changed
         for field in each.missing
     ]
+    unclear = [
+        _unclear(f"{each.name.partition(':')[2]}.{field}", old)
+        for each in changed
+        for field, old in each.unclear
+    ]
     found = None
     if before.type is not None and now.type is not None:
         comparison = _Comparison(evolution)
         found = comparison.conversion(before.type, now.type, "")
         differences += comparison.differences
+        unclear += comparison.unclear
         if found is not None and (now.layout in (LIST, MAP) or evolution.ordered):
             found = comparison.of_elements(before.type, now.type)
         if found is not None and evolution.ordered:
             found = _ordered(found)
-    if differences:
-        raise _refusal(state, operator, before, now, differences)
+    if differences or unclear:
+        raise _refusal(state, operator, before, now, differences, unclear)
     if not changed and found is None:
         return None
     loads = _loads(changed, As.CURRENT, evolution.renamed) if changed else None
@@ -253,6 +260,7 @@ class _Comparison:
     def __init__(self, evolution: Evolution) -> None:
         self._evolution = evolution
         self.differences: list[str] = []
+        self.unclear: list[str] = []
 
     def of_elements(self, before: TypeData, now: TypeData) -> Convert | None:
         """Return the conversion of an element, or of a value of a map."""
@@ -310,6 +318,8 @@ class _Comparison:
         old_names, new_names = field_names(before), field_names(now)
         former = {new: old for old, new in self._evolution.renamed.items()}
         taken = sources_of(new_names, old_names, former)
+        for name, old in unclear_names(new_names, old_names, former):
+            self.unclear.append(_unclear(f"{path}.{name}".lstrip("."), old))
         place = {name: old_names.index(old) for name, old in taken.items()}
         sources: list[tuple[int | None, Any]] = []
         for name, part in zip(new_names, now.get("of", ()), strict=True):
@@ -391,8 +401,17 @@ def _list_conversion(of_element: Convert) -> Convert:
     return lambda found: None if found is None else [*map(of_element, found)]
 
 
+def _unclear(field: str, old: str) -> str:
+    return f"{field} was {old} earlier, and the stored values have both names"
+
+
 def _refusal(
-    state: str, operator: str | None, before: StateKind, now: StateKind, differences: list[str]
+    state: str,
+    operator: str | None,
+    before: StateKind,
+    now: StateKind,
+    differences: list[str],
+    unclear: list[str] | None = None,
 ) -> CheckpointError:
     of = "" if operator is None else f" of operator {operator!r}"
     if before.version > now.version:
@@ -408,6 +427,11 @@ def _refusal(
         )
     elif before.version > now.version:
         mend = "keep all calls of migrate() that the later version has"
+    elif unclear:
+        mend = (
+            "remove these earlier names (renamed_from, evolve), and convert the values with"
+            " migrate() if they are to move"
+        )
     else:
         mend = (
             "give the new field a default, name the old field (evolve), or convert the values"
@@ -415,6 +439,6 @@ def _refusal(
         )
     return CheckpointError(
         f"the state {state!r}{of} {said}",
-        where={"differences": "; ".join(differences)},
+        where={"differences": "; ".join([*differences, *(unclear or [])])},
         hint=f"{mend}; or start anew with headrace run --fresh",
     )

@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
+import pickle
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 
 from headrace.errors import CheckpointError
 from headrace.runtime.immutability import ATOMIC_TYPES
-from headrace.runtime.state.stored_objects import former_names, sources_of
+from headrace.runtime.state.stored_objects import former_names, sources_of, unclear_names
 from headrace.runtime.state.time_buffer import TimeBuffer
 
 _BY_HAND = {"__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__getattr__"}
@@ -30,7 +31,13 @@ _BY_HAND = {"__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__ge
 
 
 SeenFields = Mapping[str, list[str]]
-"""By dataclass (``module:qualname``), the fields that all of its objects had when written."""
+"""By dataclass (``module:qualname``), the fields that all of its objects had when written.
+
+``SLOTS`` or ``BY_POSITION`` comes first if they were not pickled as a dict of their fields.
+"""
+
+SLOTS, BY_POSITION = ":slots", ":position"
+"""Objects of a class with slots are pickled as a pair, of a frozen one as a list of values."""
 
 
 def check_fields(operator: str | None, entry: Mapping[Any, Any]) -> None:
@@ -76,13 +83,15 @@ def current_fields(seen: SeenFields) -> SeenFields:
 class ClassChange(NamedTuple):
     """A dataclass (``name``: ``module:qualname``) whose stored objects have to be converted.
 
-    ``stored``: their fields. ``missing``: the new fields that have no default.
+    ``stored``: their fields. ``missing``: the new fields that have no default. ``unclear``: fields
+    with their earlier names, where the stored fields do not show whether they are renamed yet.
     """
 
     name: str
     cls: type
     stored: tuple[str, ...]
     missing: tuple[str, ...]
+    unclear: tuple[tuple[str, str], ...]
 
 
 def changed_classes(seen: SeenFields, renamed: Mapping[str, str]) -> list[ClassChange]:
@@ -106,9 +115,13 @@ def _change(
 ) -> ClassChange | None:
     if not dataclasses.is_dataclass(cls) or _is_pickled_by_hand(cls):
         return None
+    form = stored[:1] if stored[:1] in ((SLOTS,), (BY_POSITION,)) else ()
+    stored = stored[len(form) :]
     fields = dataclasses.fields(cls)
     names = tuple(field.name for field in fields)
-    sources = sources_of(names, stored, former_names(cls, dict(renamed)))
+    former = former_names(cls, dict(renamed))
+    sources = sources_of(names, stored, former)
+    unclear = (*unclear_names(names, stored, former),)
     gained = [field for field in fields if sources.get(field.name) != field.name]
     missing = [
         field.name
@@ -126,7 +139,15 @@ def _change(
             field.name in sources or (field.init and not _is_read_from_class(cls, field.name))
             for field in gained
         )
-    return ClassChange(name, cls, stored, (*missing,)) if needed or missing else None
+    if not (needed or missing or unclear or form != _form_of(cls)):
+        return None
+    return ClassChange(name, cls, stored, (*missing,), unclear)
+
+
+def _form_of(cls: type) -> tuple[str, ...]:
+    if _is_pickled_by_position(cls):
+        return (BY_POSITION,)
+    return () if cls.__dictoffset__ else (SLOTS,)
 
 
 def _is_pickled_by_position(cls: type) -> bool:
@@ -177,10 +198,10 @@ def _newest(value: Any) -> Any:
 
 @lru_cache(maxsize=256)  # each call of a group asks for it
 def fields_of(kind: type) -> tuple[str, list[str]] | None:
-    """Return the name and the fields of a dataclass; None for other types, or if unknown."""
+    """Return the name and the fields of a dataclass, as in ``SeenFields``; None if unknown."""
     if not dataclasses.is_dataclass(kind) or _is_pickled_by_hand(kind):
         return None
-    fields = [field.name for field in dataclasses.fields(kind)]
+    fields = [*_form_of(kind), *(field.name for field in dataclasses.fields(kind))]
     return f"{kind.__module__}:{kind.__qualname__}", fields
 
 
@@ -194,6 +215,23 @@ def _missing_field_error(
         f" class had the field {field!r}",
         hint=f"give the field a plain default in place of a factory, or give {name} a"
         " __setstate__ that sets it; or start anew with headrace run --fresh",
+    )
+
+
+CLASS_ERRORS = (ImportError, AttributeError, pickle.UnpicklingError)
+"""With these, objects cannot be read if their class is gone, or is another kind of class."""
+
+
+def unreadable_error(
+    operator: str | None, error: Exception, state: str | None = None, hint: str = ""
+) -> CheckpointError:
+    """Return the error for stored objects that raised one of ``CLASS_ERRORS``."""
+    of = "" if operator is None else f" of operator {operator!r}"
+    named = "" if state is None else f" {state!r}"
+    return CheckpointError(
+        f"the state{named}{of} has objects that cannot be read: {type(error).__name__}: {error}",
+        hint="put their class back as it was, or say where it is now"
+        f" (headrace.state.moved-classes){hint}",
     )
 
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import copyreg
 import dataclasses
-import pickle
 from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import Enum, auto
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from headrace.common._storage.pickles import loads
+from headrace.common._storage.pickles import loads, loads_of_state
 
 Loads = Callable[[bytes], Any]
 
@@ -113,30 +112,89 @@ def sources_of(
 ) -> dict[str, str]:
     """Return the stored field of each field of now; one that is new has none.
 
-    ``former``: earlier names by the names of now. A field was renamed since the values were stored
+    ``former``: earlier names by later ones. A field was renamed since the values were stored
     if they do not have its new name, or if the field that had it was renamed too. Otherwise the
-    renaming is an old one, and the names mean what they say.
+    renaming is an old one, and the names mean what they say, unless ``unclear_names`` has them.
     """
     names = tuple(names)
-    later = {former[name]: name for name in names if name in former}
+    origins = _origins(names, stored, former)
+    later = {old: name for name, old in origins.items()}
 
     def has_moved(name: str) -> bool:
-        for _ in later:
-            if name not in later:
-                return False
-            name = later[name]
-            if name not in stored:
-                return True
-        return False
+        return _end_of(name, later, stored) is _End.FREE
 
     found = {}
     for name in names:
-        old = former.get(name)
+        old = origins.get(name)
         if old is not None and old in stored and has_moved(old):
             found[name] = old
         elif name in stored and not has_moved(name):
             found[name] = name
     return found
+
+
+def unclear_names(
+    names: Iterable[str], stored: Collection[str], former: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    """Return the fields of now, and their earlier names, that may or may not be renamed since.
+
+    These are fields that exchange their names, and those that take the name of a stored field which
+    is not renamed: stored values of a program with the renaming may have the same fields.
+    """
+    names = tuple(names)
+    origins = _origins(names, stored, former)
+    later = {old: name for name, old in origins.items()}
+
+    def is_unclear(name: str, old: str) -> bool:
+        if name not in stored or old not in stored:
+            return False
+        end = _end_of(old, later, stored)
+        return end is _End.CIRCLE or (end is _End.TAKEN and old not in names)
+
+    return [(name, old) for name, old in origins.items() if is_unclear(name, old)]
+
+
+def _origins(
+    names: tuple[str, ...], stored: Collection[str], former: Mapping[str, str]
+) -> dict[str, str]:
+    """Return earlier names: of those that a field has had, the last one that is known."""
+    found = {}
+    for name in names:
+        if name not in former:
+            continue
+        old, passed = former[name], {name}
+        while old in former and old not in stored and old not in names and old not in passed:
+            passed.add(old)
+            old = former[old]
+        found[name] = old
+    return found
+
+
+class _End(Enum):
+    """What the name is to which the last of a chain of renamed fields moves.
+
+    ``NONE``: the field is not renamed. ``FREE``: no stored field has the name. ``TAKEN``: a stored
+    field has it that is not renamed. ``CIRCLE``: it is that of the first field.
+    """
+
+    NONE = auto()
+    FREE = auto()
+    TAKEN = auto()
+    CIRCLE = auto()
+
+
+def _end_of(first: str, later: Mapping[str, str], stored: Collection[str]) -> _End:
+    if first not in later:
+        return _End.NONE
+    name, passed = first, set()
+    while name in later:
+        passed.add(name)
+        name = later[name]
+        if name not in stored:
+            return _End.FREE
+        if name in passed:
+            return _End.CIRCLE
+    return _End.TAKEN
 
 
 def _current_fields(
@@ -158,8 +216,11 @@ def _current_fields(
 
 
 def loads_of(classes: Mapping[tuple[str, str], type[StoredObject]]) -> Loads:
-    """Return ``pickle.loads``; objects of these classes (module, qualname) are ``StoredObject``."""
+    """Return what reads pickles.
+
+    Objects of these classes (module, qualname) become ``StoredObject``.
+    """
     if not classes:
-        return pickle.loads
+        return loads_of_state()
 
     return partial(loads, find=lambda *name: classes.get(name))

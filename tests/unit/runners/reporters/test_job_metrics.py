@@ -359,6 +359,31 @@ def test_key_groups_belong_to_the_subtask_of_their_partition() -> None:
     assert by_subtask("currentInputWatermark") == {"1": 800}
 
 
+def test_idle_time_grows_while_the_job_runs_and_does_not_work(watched: Watch) -> None:
+    metrics = JobMetrics("box")
+    job, batch = watched.jobs[0], watched.batches[0]
+    vertex = job.graph.vertices[0].id
+
+    def add(started_ms: int, busy_ms: int) -> None:
+        busy = MetricId(vertex, "numbers", "accumulateBusyTimeMs")
+        found = {busy: MetricValue(MergeRule.SUM, busy_ms)}
+        timed = replace(batch, started_ms=started_ms, now_ms=started_ms + 500, duration_ms=500)
+        metrics.on_batch(replace(timed, totals=found, metrics=found))
+
+    def idle_ms(now_ms: int) -> Any:
+        (found,) = values(metrics.samples(now_ms), "accumulateIdleTimeMs", task_id=vertex)
+        return found
+
+    metrics.on_start(replace(job, started_ms=1000))
+    add(started_ms=1500, busy_ms=300)
+    assert idle_ms(2000) == idle_ms(2100) == 700  # the next micro-batch may be running
+    assert idle_ms(8000) == 6700
+    metrics.on_failure(ValueError(), 5000, 9000)
+    assert idle_ms(20_000) == 7700
+    add(started_ms=30_000, busy_ms=800)
+    assert idle_ms(30_500) == 7700
+
+
 def test_a_source_may_have_metrics_of_its_splits() -> None:
     watched = watch(windows)
     job, batch = watched.jobs[0], watched.batches[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +11,8 @@ import pytest
 from py4j.protocol import Py4JError, Py4JJavaError
 
 from headrace.runners.observers import Slots
-from headrace.runners.spark.losses import LossWatch, slots_of
+from headrace.runners.spark import losses
+from headrace.runners.spark.losses import LossWatch, slots_of, watching_slots
 
 
 class NoSuchElement(Py4JJavaError):
@@ -240,6 +242,26 @@ def test_a_context_that_stops_is_left_to_the_attempt(last: bool) -> None:
         assert looking.told == []
     else:
         assert looking.look() == []
+
+
+def test_the_executors_of_a_batch_are_looked_at_until_it_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found, enough = list[Slots | None](), threading.Event()
+    monkeypatch.setattr(losses, "slots_of", lambda context: Slots(len(found), 4))
+
+    def on_slots(slots: Slots | None) -> None:
+        found.append(slots)
+        if len(found) == 3:
+            enough.set()
+
+    before = {*threading.enumerate()}
+    with watching_slots(Context(), on_slots, seconds=0.001):  # type: ignore[arg-type]
+        (thread,) = {*threading.enumerate()} - before
+        assert enough.wait(20)
+    thread.join(20)
+    assert not thread.is_alive()
+    assert found[:3] == [Slots(0, 4), Slots(1, 4), Slots(2, 4)]
 
 
 def test_the_driver_of_a_cluster_has_no_slots() -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from headrace.common.job_status import JobStatus
-from headrace.runners.observers import BatchProgress
+from headrace.runners.observers import BatchProgress, JobObserver
 from headrace.runners.ui.record import JobRecord, JobView
+from headrace.runners.ui.start import let_command
 from tests.unit.runners.ui.watched import BEGAN_MS, Clock, watch
 
 
@@ -91,6 +97,64 @@ def test_a_failure_is_kept() -> None:
     (failure,) = view.failures
     assert failure.shown(True).name == "ZeroDivisionError" and failure.restarts_in_ms is None
     assert view.records_in == 50  # of the micro-batches before
+
+
+class Doubled:
+    """A function that is large, as one with a model."""
+
+    def __call__(self, value: int) -> int:
+        return value * 2
+
+
+def test_a_job_that_has_ended_keeps_no_program_and_shows_the_same() -> None:
+    function = Doubled()
+    function_before = weakref.ref(function)
+    watching = Ending()
+    record = JobRecord("clicks", Clock(), lambda: BEGAN_MS + 200_000)
+    watching.record = record
+    watch(watching, function=function, record=record)
+    del function
+    gc.collect()
+    assert function_before() is None
+    assert record.job is not None and record.job.program.sources == ()
+    assert record.job.graph.operators and record.job.program.parallelism >= 1
+    view = record.view()
+    assert (view.records_in, view.batch_count, view.watermark_ms) == (100, 10, watching.watermark)
+    assert view.operators.keys() == watching.operators
+    names = {each.name for each in record.samples()}
+    assert {"numRecordsIn", "currentOutputWatermark"} <= names
+
+
+class Ending(JobObserver):
+    """Looks at the record when the job has ended, before the record knows it."""
+
+    record: JobRecord
+
+    def on_end(self, status: JobStatus) -> None:
+        view = self.record.view()
+        self.watermark, self.operators = view.watermark_ms, view.operators.keys()
+
+
+class Commanded:
+    """A job that nobody commands."""
+
+    def savepoint(self, folder: str | None) -> Callable[[], str]:
+        raise NotImplementedError
+
+    def stop_with_savepoint(self, folder: str | None, drain: bool) -> Callable[[], str]:
+        raise NotImplementedError
+
+    def query_state(self, uid: str, name: str, keys: Sequence[Any]) -> Any:
+        raise NotImplementedError
+
+
+def test_an_ended_job_takes_no_commands_of_one_that_is_told_too_late() -> None:
+    record = watch()
+    let_command([record], Commanded())
+    assert record.commands.job is None
+    running = JobRecord("running")
+    let_command([running], job := Commanded())
+    assert running.commands.job is job
 
 
 def test_only_the_last_micro_batches_are_kept() -> None:

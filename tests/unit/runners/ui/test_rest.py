@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,11 +16,22 @@ from typing import Any
 import pytest
 
 from headrace.common.job_status import JobStatus
+from headrace.datastream import MapFunction, RuntimeContext
+from headrace.errors import StorageError
 from headrace.metrics._merging import MergeRule, MetricId, MetricValue
 from headrace.metrics._operator_counts import BUSY_MS, PENDING_RECORDS
-from headrace.runners.observers import BatchProgress, JobObserver, SavepointTaken, Slots
+from headrace.runners.observers import (
+    BatchProgress,
+    JobInfo,
+    JobObserver,
+    SaveFailed,
+    SavepointTaken,
+    Slots,
+)
 from headrace.runners.ui import rest
 from headrace.runners.ui.record import JobRecord
+from headrace.runners.ui.vertex_ids import hex_id
+from tests.unit.runners.ui import watched
 from tests.unit.runners.ui.watched import BEGAN_MS, watch
 
 FLINK: dict[str, Any] = json.loads((Path(__file__).parent / "flink_rest.json").read_text())
@@ -121,7 +134,10 @@ def test_figures_are_those_of_the_job(record: JobRecord) -> None:
 
 
 class Last(JobObserver):
-    """Keeps the last micro-batch."""
+    """Keeps the job and its last micro-batch."""
+
+    def on_start(self, job: JobInfo) -> None:
+        self.job = job
 
     def on_batch(self, batch: BatchProgress) -> None:
         self.batch = batch
@@ -142,7 +158,8 @@ def test_what_tasks_have_counted_is_in_the_subtask_of_flink() -> None:
     moved = {key._replace(subtask=7): value for key, value in last.batch.totals.items()}
     record.on_batch(replace(last.batch, batch_id=10, totals=moved))
     for vertex in record.view().graph.vertices:
-        (whole,) = (v for v in rest.job_details(record)["vertices"] if v["id"] == vertex.id)
+        vertices = rest.job_details(record)["vertices"]
+        (whole,) = (each for each in vertices if each["id"] == hex_id(vertex.id))
         details = rest.vertex_details(record, vertex.id)["aggregated"]["metrics"]
         for name in ("read-records", "write-records", "accumulated-busy-time"):
             assert details[name]["sum"] == int(whole["metrics"][name])
@@ -197,14 +214,13 @@ def test_a_source_with_unread_records_waits_for_the_rest_of_a_micro_batch(
     busy_ms: int, unread: int, level: str, ratios: tuple[float, ...]
 ) -> None:
     last = Last()
-    job = watch(last).job
-    assert job is not None
+    watch(last)
     figures = {
         MetricId("numbers", "numbers", BUSY_MS, 0): MetricValue(MergeRule.SUM, busy_ms),
         MetricId("numbers", "numbers", PENDING_RECORDS, 0): MetricValue(MergeRule.TOTAL, unread),
     }
     record = JobRecord("clicks", wall_ms=lambda: 61_000)
-    record.on_start(replace(job, started_ms=60_000))
+    record.on_start(replace(last.job, started_ms=60_000))
     timed = replace(last.batch, started_ms=60_000, now_ms=61_000, duration_ms=1000)
     record.on_batch(replace(timed, metrics=figures, totals=figures))
     answer = rest.backpressure(record, "numbers")
@@ -216,10 +232,11 @@ def test_a_source_with_unread_records_waits_for_the_rest_of_a_micro_batch(
     assert tuple(float(each["value"]) for each in found) == tuple(1000 * each for each in ratios)
     waited = [
         rest.vertex_details(record, "numbers")["subtasks"][0],
-        *(each for each in rest.job_details(record)["vertices"] if each["id"] == "numbers"),
+        *(each for each in rest.job_details(record)["vertices"] if each["id"] == hex_id("numbers")),
     ]
-    times = [each["metrics"]["accumulated-backpressured-time"] for each in waited]
-    assert times == [round(1000 * ratios[0])] * 2
+    for name, ratio in zip(("backpressured", "idle", "busy"), ratios, strict=True):
+        times = [each["metrics"][f"accumulated-{name}-time"] for each in waited]
+        assert times == [round(1000 * ratio)] * 2
     unknown = rest.backpressure(record, window_vertex(record))["subtasks"][0]
     assert tuple(unknown[name] for name in names) == (0, 0, 0)
 
@@ -274,6 +291,82 @@ def test_a_failed_job_says_so() -> None:
     assert entry["taskName"] == "mapped"
 
 
+def test_ids_of_vertices_are_those_of_flink(record: JobRecord) -> None:
+    vertices = rest.job_details(record)["vertices"]
+    ids = {each["id"] for each in vertices}
+    assert all(re.fullmatch("[0-9a-f]{32}", each) for each in ids)
+    (sums,) = (each for each in vertices if each["name"].startswith("sums"))
+    assert sums["id"] == hex_id("sums")
+    nodes = rest.plan(record)["plan"]["nodes"]
+    assert {each["id"] for each in nodes} == ids
+    assert {link["id"] for each in nodes for link in each.get("inputs", ())} < ids
+    found = rest.vertex_details(record, sums["id"])
+    assert found["id"] == sums["id"]
+    for known in (sums["id"].upper(), "sums"):
+        assert rest.vertex_details(record, known) == found
+
+
+def test_metrics_of_operators_have_their_subtask(record: JobRecord) -> None:
+    def found(vertex: str, *wanted: str) -> dict[str, str]:
+        answer = rest.vertex_metrics(record, hex_id(vertex), wanted)
+        return {each["id"]: each["value"] for each in answer}
+
+    names = ("numRecordsIn", "Source__numbers.numRecordsIn", "mapped.numRecordsOut", "counted.seen")
+    of_source = found("numbers", *(f"0.{name}" for name in names))
+    assert [*of_source.values()] == ["0", "100", "100", "100"]  # the task has read from no other
+    assert found("numbers", "0.numRecordsOut") == {"0.numRecordsOut": "100"}
+    names = ("0.sums.numRecordsIn", "0.sums.currentInputWatermark", "0.numRecordsIn", "1.none")
+    assert [*found("sums", *names)] == [*names[:3]]
+    (spread,) = rest.subtask_metrics(record, "numbers", ["Source__numbers.numRecordsIn"])
+    assert spread["sum"] == 100.0
+
+
+def test_a_metric_that_is_no_number_has_no_aggregates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watched, "CountedUp", Unlimited)
+    record = watch()
+    assert rest.vertex_metrics(record, "numbers", ["0.counted.free"])[0]["value"] == "inf"
+    assert rest.subtask_metrics(record, "numbers", ["counted.free"]) == []
+
+
+class Unlimited(MapFunction):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        runtime_context.get_metrics_group().gauge("free", lambda: math.inf)
+
+    def map(self, value: int) -> int:
+        return value
+
+
+def test_what_is_not_measured_is_not_complete(record: JobRecord) -> None:
+    (sums,) = (v for v in rest.job_details(record)["vertices"] if v["id"] == hex_id("sums"))
+    (task,) = rest.vertex_details(record, "sums")["subtasks"]
+    for found in (sums["metrics"], task["metrics"]):
+        assert (found["read-records"], found["read-records-complete"]) == (100, True)
+        assert (found["read-bytes"], found["read-bytes-complete"]) == (0, False)  # local
+
+
+def test_the_last_failure_to_save_is_reported() -> None:
+    record = watch()
+    assert rest.checkpoints(record)["latest"]["failed"] is None
+    error = StorageError("disk at s3://ann:xyzzy@host is full")
+    record.on_save_failed(SaveFailed(error, "savepoints/a", BEGAN_MS, BEGAN_MS + 250))
+    found = rest.checkpoints(record)["latest"]["failed"]
+    completed = rest.checkpoints(record)["latest"]["completed"]
+    assert found.keys() ^ completed.keys() == {
+        *("failure_timestamp", "failure_message", "external_path", "discarded")
+    }
+    assert (found["status"], found["className"], found["id"]) == ("FAILED", "failed", 9)
+    assert (found["is_savepoint"], found["checkpoint_type"]) == (True, "SAVEPOINT")
+    assert (found["failure_timestamp"], found["end_to_end_duration"]) == (BEGAN_MS + 250, 250)
+    assert "is full" in found["failure_message"] and "xyzzy" not in found["failure_message"]
+    record.on_save_failed(SaveFailed(ValueError("of a record"), None, BEGAN_MS, BEGAN_MS + 300))
+    found = rest.checkpoints(record)["latest"]["failed"]
+    assert (found["is_savepoint"], found["failure_timestamp"]) == (False, BEGAN_MS + 300)
+    assert "of a record" not in found["failure_message"]
+    record.on_failure(OSError("lost"), 10)  # the micro-batch of that time
+    found = rest.checkpoints(record)["latest"]["failed"]
+    assert found["failure_message"].startswith("OSError: ")
+
+
 def test_an_unknown_vertex_is_not_found(record: JobRecord) -> None:
     with pytest.raises(rest.NotFound):
         rest.vertex_details(record, "none")
@@ -281,10 +374,9 @@ def test_an_unknown_vertex_is_not_found(record: JobRecord) -> None:
 
 def test_times_are_those_of_the_reporters() -> None:
     last, now_ms = Last(), [1_000]
-    job = watch(last).job
-    assert job is not None
+    watch(last)
     record = JobRecord("clicks", wall_ms=lambda: now_ms[-1])
-    record.on_start(replace(job, started_ms=1_000))
+    record.on_start(replace(last.job, started_ms=1_000))
 
     def times() -> list[str]:
         names = ["uptime", "downtime", "runningTime", "restartingTime"]

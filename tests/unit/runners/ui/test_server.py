@@ -29,7 +29,9 @@ from headrace.runners.ui.connections import make_protocol
 from headrace.runners.ui.failures import MASK
 from headrace.runners.ui.page_data import state_data
 from headrace.runners.ui.record import JobRecord
+from headrace.runners.ui.refusals import Refused
 from headrace.runners.ui.server import UiServer
+from headrace.runners.ui.vertex_ids import hex_id
 from tests.unit.runners.ui import watched
 from tests.unit.runners.ui.watched import watch
 
@@ -108,6 +110,18 @@ def test_tools_of_flink_find_the_job(server: UiServer, record: JobRecord) -> Non
         assert ask_json(server, f"/jobs/{job['jid']}/{below}")
 
 
+@pytest.mark.parametrize("path", ["/jobs", "/v1/overview", "/jobs/{job}/vertices/{vertex}"])
+def test_a_path_may_end_with_a_slash(server: UiServer, record: JobRecord, path: str) -> None:
+    assert record.job is not None
+    path = path.format(job=record.job.job_id, vertex="numbers")
+    found = ask_json(server, path)
+    for slashes in ("/", "//"):
+        again = ask_json(server, f"{path}{slashes}")
+        assert again == ({**found, "now": again["now"]} if "now" in found else found)
+    assert ask(server, f"/jobs/{record.job.job_id}/stop/", "POST", "{}")[0] == 401
+    assert ask(server, "/page.css/")[0] == 200
+
+
 @pytest.mark.parametrize("uid", ["clicks/v1", "a b?#%2F", "é", "sums/metrics"])
 def test_a_vertex_is_found_by_any_uid(uid: str) -> None:
     server, record = UiServer("127.0.0.1", 0), watch()
@@ -118,7 +132,7 @@ def test_a_vertex_is_found_by_any_uid(uid: str) -> None:
     record.job = replace(record.job, graph=replace(graph, vertices=vertices))
     try:
         path = f"/jobs/{record.job.job_id}/vertices/{quote(uid, safe='')}"
-        assert ask_json(server, path)["id"] == uid
+        assert ask_json(server, path)["id"] == hex_id(uid)
         for below in ("watermarks", "backpressure", "metrics", "subtasks/metrics"):
             assert ask(server, f"{path}/{below}")[0] == 200
         status, _, body = ask(server, f"{path}s")
@@ -655,6 +669,9 @@ def test_queries_that_wait_keep_no_thread_from_other_requests(
     assert found == [200] * 60
 
 
-def test_a_job_that_has_not_started_takes_no_command(server: UiServer, record: JobRecord) -> None:
-    assert post(server, record, "stop", "{}")[0] == 409
+def test_a_job_that_does_not_run_takes_no_command(server: UiServer, record: JobRecord) -> None:
+    status, answer = post(server, record, "stop", "{}")
+    assert (status, answer["errors"]) == (409, ["the job has ended"])
+    with pytest.raises(Refused, match="the job has not started"):
+        JobRecord("waiting").commands.stop(b"{}")
     assert ask(server, "/jobs/none/stop", "POST", "{}", **TOKEN)[0] == 404

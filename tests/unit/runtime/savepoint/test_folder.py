@@ -60,6 +60,9 @@ def test_every_part_comes_back_from_a_folder(tmp_path: Path) -> None:
 
 def test_a_second_savepoint_in_a_folder_is_refused(tmp_path: Path) -> None:
     write_savepoint(whole(), str(tmp_path))
+    (tmp_path / "file").touch()
+    with pytest.raises(CheckpointError, match="this is a file, and a savepoint is a folder"):
+        write_savepoint(whole(), str(tmp_path / "file"))
     with pytest.raises(CheckpointError, match="there is a savepoint in this folder already"):
         write_savepoint(whole(), str(tmp_path))
 

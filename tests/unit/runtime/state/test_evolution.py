@@ -103,6 +103,18 @@ class OtherFrozen:
 
 
 @dataclass
+class Plain:
+    id: int
+    quantity: int
+
+
+@dataclass(frozen=True)
+class FrozenPlain:
+    id: int
+    quantity: int
+
+
+@dataclass
 class NeedsVenue:
     id: int
     venue: str
@@ -269,11 +281,177 @@ def test_a_default_has_the_declared_type(
 
 @pytest.mark.parametrize("names", [["a", "b"], ["b", "a"]])
 def test_a_name_that_is_there_is_not_taken(pages: Pages, names: list[str]) -> None:
+    """Values of a program with the renaming, and a new field "a", would look the same."""
     stored = Types.ROW_NAMED(names, [Types.LONG()] * 2)
     put(pages, value(stored), lambda key: Row(**{name: key * (name == "b") for name in names}))
     now = value(Types.ROW_NAMED(["b"], [Types.LONG()]))
     now.evolve(renamed={"a": "b"})
-    assert get(pages, now) == {key: Row(b=key) for key in range(KEYS)}
+    assert difference(pages, now) == "b was a earlier, and the stored values have both names"
+    both = value(Types.ROW_NAMED([*reversed(names), "c"], [Types.LONG()] * 3))
+    both.evolve(renamed={"a": "b"}, defaults={"c": 0})  # "a" came again, after the renaming
+    assert get(pages, both)[3].as_dict() == {"a": 0, "b": 3, "c": 0}
+    assert get(pages, value(now.type_info))[3] == Row(b=3)
+
+
+def difference(pages: Pages, descriptor: Descriptor) -> str:
+    """Read a state that is refused; return the difference that the error names."""
+    with pytest.raises(CheckpointError) as refused:
+        get(pages, descriptor)
+    return str(refused.value.where["differences"])
+
+
+@dataclass
+class Swapped:
+    id: int = field(metadata={"renamed_from": "quantity"})
+    quantity: int = field(metadata={"renamed_from": "id"})
+
+
+@dataclass(slots=True)
+class SwappedSlots:
+    quantity: int = field(metadata={"renamed_from": "id"})
+    id: int = field(metadata={"renamed_from": "quantity"})
+
+
+@dataclass(frozen=True, slots=True)
+class SwappedFrozen:
+    id: int = field(metadata={"renamed_from": "quantity"})
+    quantity: int = field(metadata={"renamed_from": "id"})
+
+
+@pytest.mark.parametrize(
+    ("before", "now"), [(Order, Swapped), (Slots, SwappedSlots), (Frozen, SwappedFrozen)]
+)
+def test_fields_that_exchange_their_names_are_refused(
+    pages: Pages, replace_class: ReplaceClass, before: type, now: type
+) -> None:
+    """The same fields are stored before and after the exchange; a migration is done once."""
+    name = before.__name__
+    put(pages, value(), lambda key: before(key, 10 * key))
+    replace_class(name, now)
+    found = difference(pages, value())
+    assert f"{name}.id was quantity earlier, and the stored values have both names" in found
+    assert f"{name}.quantity was id earlier" in found
+    replace_class(name, before)
+    exchanged = value()
+    exchanged.migrate(lambda old: before(old.quantity, old.id))
+    for _ in range(2):
+        found = get(pages, exchanged)
+        assert {key: (one.id, one.quantity) for key, one in found.items()} == {
+            key: (10 * key, key) for key in range(KEYS)
+        }
+
+
+def test_fields_of_a_class_and_of_its_state_that_exchange_their_names_are_refused(
+    pages: Pages, replace_class: ReplaceClass
+) -> None:
+    @dataclass
+    class Half:
+        id: int
+        quantity: int = field(metadata={"renamed_from": "id"})
+
+    put(pages, value(), lambda key: Order(key, 10 * key))
+    replace_class("Order", Half)
+    now = value()
+    now.evolve(renamed={"quantity": "id"})
+    assert "Order.id was quantity earlier" in difference(pages, now)
+
+
+def test_three_fields_in_a_circle_are_refused(pages: Pages, replace_class: ReplaceClass) -> None:
+    @dataclass
+    class Circle:
+        id: int = field(metadata={"renamed_from": "legs"})
+        quantity: int = field(metadata={"renamed_from": "id"})
+        legs: int = field(metadata={"renamed_from": "quantity"})
+
+    put(pages, value(), lambda key: Order(key, 10 * key))
+    replace_class("Order", Circle)
+    assert difference(pages, value()).count("Order.") == 3
+
+
+def test_a_name_of_a_field_that_is_gone_is_not_taken(
+    pages: Pages, replace_class: ReplaceClass
+) -> None:
+    @dataclass
+    class Reused:
+        quantity: int = field(metadata={"renamed_from": "id"})
+
+    put(pages, value(), lambda key: Order(key, 10 * key))
+    replace_class("Order", Reused)
+    found = difference(pages, value())
+    assert found == "Order.quantity was id earlier, and the stored values have both names"
+
+
+def test_objects_in_objects_that_exchange_their_names_are_refused(
+    pages: Pages, replace_class: ReplaceClass
+) -> None:
+    put(pages, value(), lambda key: Order(key, 0, [Order(1, key)]))  # type: ignore[list-item]
+    put(pages, ListStateDescriptor("l"), lambda key: [Box(Slots(key, 1))])
+    replace_class("Slots", SwappedSlots)
+    get(pages, value())  # it has no object of the class
+    assert "Slots.quantity was id earlier" in difference(pages, ListStateDescriptor("l"))
+
+
+@dataclass
+class Box:
+    content: Any
+
+
+class Market:
+    @dataclass
+    class Quote:
+        bid: int
+        ask: int
+
+
+def test_a_class_in_a_class_is_converted_or_refused(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @dataclass
+    class Renamed:
+        low: int = field(metadata={"renamed_from": "bid"})
+        ask: int
+
+    @dataclass
+    class Exchanged:
+        low: int = field(metadata={"renamed_from": "ask"})
+        ask: int = field(metadata={"renamed_from": "low"})
+
+    for now in (Renamed, Exchanged):
+        now.__qualname__ = "Market.Quote"
+    put(pages, value(), lambda key: Box(Market.Quote(key, 10 * key)))
+    monkeypatch.setattr(Market, "Quote", Renamed)
+    for _ in range(2):
+        found = get(pages, value())
+        assert found == {key: Box(Renamed(key, 10 * key)) for key in range(KEYS)}
+    monkeypatch.setattr(Market, "Quote", Exchanged)
+    assert "Market.Quote.low was ask earlier" in difference(pages, value())
+
+
+def test_a_field_that_was_renamed_twice_is_found(pages: Pages, replace_class: ReplaceClass) -> None:
+    """The program between the two was never run on this state."""
+
+    @dataclass
+    class Twice:
+        id: int
+        amount: int = field(metadata={"renamed_from": "qty"})
+
+    put(pages, value(), lambda key: Order(key, 10 * key))
+    replace_class("Order", Twice)
+    now = value()
+    now.evolve(renamed={"quantity": "qty"})
+    for _ in range(2):
+        assert get(pages, now) == {key: Twice(key, 10 * key) for key in range(KEYS)}
+
+
+def test_a_field_of_a_row_that_was_renamed_twice_is_found(pages: Pages) -> None:
+    put(pages, value(Types.ROW_NAMED(["a"], [Types.LONG()])), lambda key: Row(a=key))
+    now = value(Types.ROW_NAMED(["c"], [Types.LONG()]))
+    now.evolve(renamed={"a": "b", "b": "c"})
+    for _ in range(2):
+        assert get(pages, now) == {key: Row(c=key) for key in range(KEYS)}
+    both = value(Types.ROW_NAMED(["b", "c"], [Types.LONG()] * 2))
+    both.evolve(renamed={"a": "b", "b": "c"}, defaults={"b": 0})
+    assert get(pages, both)[4] == Row(b=0, c=4)
 
 
 def test_the_state_may_name_the_fields(pages: Pages, replace_class: ReplaceClass) -> None:
@@ -305,6 +483,46 @@ def test_classes_with_slots(
     replace_class(before.__name__, now)
     assert get(pages, value()) == {key: expected(key) for key in range(KEYS)}
     assert get(pages, value()) == {key: expected(key) for key in range(KEYS)}
+
+
+def test_a_frozen_class_is_converted(pages: Pages, replace_class: ReplaceClass) -> None:
+    """Objects that nobody can change lie in their page as they are."""
+
+    @dataclass(frozen=True)
+    class Renamed:
+        id: int
+        qty: int = field(metadata={"renamed_from": "quantity"})
+        tags: tuple[str, ...] = field(default_factory=tuple)
+
+    first = FrozenPlain
+    maps = MapStateDescriptor("m")
+    put(pages, value(), lambda key: first(key, 10 * key))
+    put(pages, maps, lambda key: {n: first(n, key) for n in range(3 if key else 400)})
+    replace_class("FrozenPlain", Renamed)
+    for _ in range(2):
+        found = get(pages, value())
+        assert {key: vars(one) for key, one in found.items()} == {
+            key: {"id": key, "qty": 10 * key, "tags": ()} for key in range(KEYS)
+        }
+        in_maps = get(pages, maps)
+        assert in_maps[3] == {n: Renamed(n, 3) for n in range(3)}
+        assert vars(in_maps[0][399]) == {"id": 399, "qty": 0, "tags": ()}
+
+
+@pytest.mark.parametrize("now", [Plain, Slots, FrozenPlain, Frozen])
+@pytest.mark.parametrize("before", [Plain, Slots, FrozenPlain, Frozen])
+def test_a_class_becomes_frozen_or_gets_slots(
+    pages: Pages, replace_class: ReplaceClass, before: type, now: type
+) -> None:
+    """Each kind of class is pickled in another form, and frozen ones with slots take any."""
+    put(pages, value(), lambda key: before(key, 10 * key))
+    put(pages, ListStateDescriptor("l"), lambda key: [Box(before(n, key)) for n in range(3)])
+    if before is not now:
+        replace_class(before.__name__, now)
+    for _ in range(2):
+        assert get(pages, value()) == {key: now(key, 10 * key) for key in range(KEYS)}
+    found = get(pages, ListStateDescriptor("l"))
+    assert found == {key: [Box(now(n, key)) for n in range(3)] for key in range(KEYS)}
 
 
 def test_objects_in_objects_are_converted(pages: Pages, replace_class: ReplaceClass) -> None:
@@ -668,3 +886,12 @@ def test_what_a_descriptor_is_told_is_checked() -> None:
     with pytest.raises(PlanError, match="1 is not above version 1"):
         state.migrate(str, version=1)
     assert value(Types.INT()).kind == VALUE
+
+
+def test_a_class_that_is_gone_is_named(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(pages, value(), lambda key: Order(key, 10 * key))
+    monkeypatch.delattr(MODULE, "Order")
+    with pytest.raises(
+        CheckpointError, match=r"objects that cannot be read: AttributeError: .*Order"
+    ):
+        get(pages, value())

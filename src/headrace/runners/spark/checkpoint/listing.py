@@ -22,6 +22,8 @@ from headrace.runtime.coordination.coordinator import source_watermarks
 from headrace.runtime.coordination.offset import Offset
 
 RUNNING, STOPPED, FINISHED, NEW, DAMAGED = "running", "stopped", "finished", "new", "damaged"
+DIED = "died"
+"""The state of a job whose process has ended without giving its checkpoint back."""
 UNKNOWN = "running or ended"
 """The state of a job of another machine that has not given its checkpoint back."""
 
@@ -162,7 +164,11 @@ def is_running(folder: CheckpointFolder) -> bool | None:
 
 
 def _state_of(store: ObjectStore, owner: Owner | None, end: Mapping[str, Any] | None) -> str:
-    """Return whether a driver runs on the checkpoint, and if not, whether the job has ended."""
+    """Return whether a driver runs on the checkpoint, and if not, how it ended.
+
+    A driver gives the checkpoint back when it ends, whatever the reason, unless it is killed.
+    """
+    ended = STOPPED
     if owner is not None:
         lease = read_lease(store, owner)
         if lease is None or not lease.released:
@@ -171,6 +177,7 @@ def _state_of(store: ObjectStore, owner: Owner | None, end: Mapping[str, Any] | 
                 return UNKNOWN
             if machine.is_running(owner.process):
                 return RUNNING
+            ended = DIED
     if end is None:
-        return STOPPED if store.get(BEGUN) is not None else NEW
-    return FINISHED if have_been_read(end, [*end["sources"]]) else STOPPED
+        return ended if ended == DIED or store.get(BEGUN) is not None else NEW
+    return FINISHED if have_been_read(end, [*end["sources"]]) else ended

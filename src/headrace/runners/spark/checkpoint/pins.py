@@ -53,6 +53,7 @@ class Pin:
         micro_batch: the job's number of it.
         state_folder: the folder of Spark's that has the state.
         made_ms: when it was made.
+        pause_ms: how long that took: a running job waits for it.
     """
 
     folder: CheckpointFolder
@@ -60,6 +61,7 @@ class Pin:
     micro_batch: int
     state_folder: str
     made_ms: int
+    pause_ms: int = 0
 
     @property
     def has_own_state(self) -> bool:
@@ -107,6 +109,7 @@ def make_pin(
         CheckpointError: the checkpoint is damaged.
         OSError: the storage fails.
     """
+    began = time.monotonic()
     spark = checkpoint_folder.spark(generation)
     log = progress.log_of(spark)
     if log.end is None or log.planned is not None or log.end["epoch"] != epoch:
@@ -134,7 +137,8 @@ def make_pin(
         state_folder = target
     made_ms = time.time_ns() // 1_000_000
     micro_batch = settled.first_batch + log.committed
-    pin = Pin(pinned, log.committed, micro_batch, state_folder, made_ms)
+    pause_ms = round((time.monotonic() - began) * 1000)
+    pin = Pin(pinned, log.committed, micro_batch, state_folder, made_ms, pause_ms)
     _write_about(pin)
     return pin
 
@@ -145,6 +149,7 @@ def _write_about(pin: Pin) -> None:
         "micro_batch": pin.micro_batch,
         "state": pin.state_folder,
         "made_ms": pin.made_ms,
+        "pause_ms": pin.pause_ms,
     }
     put_json(pin.folder.signals, _ABOUT, _PIN, about)
 
@@ -196,7 +201,8 @@ def read_pin(checkpoint_folder: CheckpointFolder, name: str) -> Pin | None:
     if about is None:
         return None
     numbers = about["batch"], about["micro_batch"]
-    return Pin(pinned, *numbers, about["state"], about["made_ms"])
+    pause_ms = about.get("pause_ms", 0)  # restore points of version 0.1 do not have it
+    return Pin(pinned, *numbers, about["state"], about["made_ms"], pause_ms)
 
 
 def remove_pins(checkpoint_folder: CheckpointFolder) -> None:

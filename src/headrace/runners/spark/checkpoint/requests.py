@@ -60,11 +60,15 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer. ``savepoint``: its folder, once it is there. ``error``: why there is none."""
+    """The answer. ``savepoint``: its folder, once it is there. ``error``: why there is none.
+
+    ``pause_ms``: how long the job waited for the savepoint; None if it was stopped.
+    """
 
     status: RequestStatus
     savepoint: str | None = None
     error: str | None = None
+    pause_ms: int | None = None
 
 
 def new_request(

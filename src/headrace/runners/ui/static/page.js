@@ -6,7 +6,11 @@ const PHASES = ["plan", "read", "process", "commit"];
 const BATCHES = 90;
 const KEPT = 400;
 const MANY_EDGES = 60;
-const FAR = 0.5;
+const SMALLEST = 14;  // px, the smallest text of a card
+const READABLE = 11;  // px, on the screen
+const FAR = READABLE / SMALLEST;
+const [LOWEST, HIGHEST] = [360, 1000];  // px, the height of the graph's panel
+const MARGIN = { left: 40, top: 26, right: 40, bottom: 46 };
 const element = (id) => document.getElementById(id);
 
 // Formats of numbers, sizes and times.
@@ -181,7 +185,7 @@ function drawGraph(graph) {
     const flow = few ? make(edgeLayer, "path", { class: "edge-flow", d }) : null;
     const middle = Math.floor((edge.points.length - 1) / 2);
     const [[xa, ya], [xb, yb]] = [edge.points[middle], edge.points[middle + 1]];
-    const label = make(labelLayer, "g", { class: "edge-label", transform: `translate(${(xa + xb) / 2} ${(ya + yb) / 2})` });
+    const label = make(labelLayer, "g", { class: "edge-label", "data-edge": number, transform: `translate(${(xa + xb) / 2} ${(ya + yb) / 2})` });
     const rate = make(label, "text", { y: -7 });
     const time = make(label, "text", { class: "time", y: 17 });
     edges.push({ number, edge, line, title, flow, rate, time });
@@ -197,23 +201,25 @@ function drawGraph(graph) {
       make(group, "rect", { class: "row-back", x: 4, width: width - 8, height: row, rx: 8 });
       make(group, "title", {}, operator.name);
       const first = index === 0 && operator.kind !== "sink";
-      make(group, "text", { class: "label", x: 16, y: 19 }, cut(operator.name, width - (first ? 72 : 32), "600 15px"));
+      make(group, "text", { class: "label", x: 16, y: 20 }, cut(operator.name, width - (first ? 72 : 32), "600 15px"));
       const parts = {
         operator,
         vertex,
         group,
-        rate: make(group, "text", { class: "rate", x: 16, y: 39 }, NONE),
-        side: make(group, "text", { class: "side", x: width - 14, y: 38 }),
-        far: make(group, "text", { class: "far", x: width - 14, y: 34 }, NONE),
+        rate: make(group, "text", { class: "rate", x: 16, y: 43 }, NONE),
+        side: make(group, "text", { class: "side", x: width - 14, y: 36 }),
+        behind: make(group, "text", { class: "side behind", x: width - 14, y: 52 }),
+        far: make(group, "text", { class: "far", x: width - 14, y: 38 }, NONE),
         box,
+        inputs: operator.kind === "sink" ? graph.edges.filter((edge) => edge.target === id).map((edge) => edge.source) : null,
         share: null,
         busy: null,
       };
-      make(group, "text", { class: "far-label", x: 16, y: 34 }, cut(operator.name, width - 124, "650 22px"));
+      make(group, "text", { class: "far-label", x: 16, y: 38 }, cut(operator.name, width - 124, "650 22px"));
       if (first) {
-        parts.share = make(group, "text", { class: "share", x: width - 14, y: 19 });
-        make(group, "rect", { class: "busy-track", x: 16, y: 45, width: width - 30, height: 5, rx: 2.5 });
-        parts.busy = make(group, "rect", { class: "busy", x: 16, y: 45, width: 0, height: 5, rx: 2.5 });
+        parts.share = make(group, "text", { class: "share", x: width - 14, y: 20 });
+        make(group, "rect", { class: "busy-track", x: 16, y: 57, width: width - 30, height: 5, rx: 2.5 });
+        parts.busy = make(group, "rect", { class: "busy", x: 16, y: 57, width: 0, height: 5, rx: 2.5 });
         parts.busyWidth = width - 30;
       }
       group.addEventListener("click", () => choose(id));
@@ -226,15 +232,30 @@ function drawGraph(graph) {
   fit();
 }
 
-function sideText(operator, now, kind) {
+function sideText(operator, kind) {
   const lost = operator.late + operator.bad;
   if (lost) return [`${formatCount(lost)} lost`, "side lost"];
-  if (operator.pending) return [`${formatCount(operator.pending)} waiting`, "side waiting"];
+  if (operator.pending !== null) {
+    return [`${formatCount(operator.pending)} waiting`, operator.pending ? "side waiting" : "side"];
+  }
   if (operator["state-bytes"] !== null) return [formatBytes(operator["state-bytes"]), "side"];
   if (operator["state-entries"] !== null) return [`${formatCount(operator["state-entries"])} keys`, "side"];
   if (kind === "sink") return [`${formatCount(operator.in)} written`, "side"];
-  if (operator.watermark === null) return ["", "side"];
-  return [operator.watermark === "end" ? "end" : `${formatBehind(operator.watermark, now)} behind`, "side"];
+  return ["", "side"];
+}
+
+// The watermark of an operator; of a sink, the least that the streams into it have.
+function watermarkOf(parts, operators) {
+  if (!parts.inputs) return operators[parts.operator.id].watermark;
+  const found = parts.inputs.map((id) => operators[id].watermark);
+  if (!found.length || found.includes(null)) return null;
+  const times = found.filter((each) => each !== "end");
+  return times.length ? Math.min(...times) : "end";
+}
+
+function behindText(watermark, now) {
+  if (watermark === null) return "";
+  return watermark === "end" ? "end of input" : `${formatBehind(watermark, now)} behind`;
 }
 
 function showFigures(state) {
@@ -246,9 +267,11 @@ function showFigures(state) {
     const rate = `${formatCount(kind === "sink" ? operator["in-rate"] : operator["out-rate"])}/s`;
     setText(far ? parts.far : parts.rate, rate);
     if (!far) {
-      const [text, style] = sideText(operator, state.now, kind);
+      const [text, style] = sideText(operator, kind);
       setText(parts.side, text);
       setAttribute(parts.side, "class", style);
+      setText(parts.behind, behindText(watermarkOf(parts, state.operators), state.now));
+      setAttribute(parts.behind, "y", text ? 52 : 43);
     }
     if (parts.busy && operator.busy !== null) {
       const level = heat(operator.busy);
@@ -269,7 +292,7 @@ function showFigures(state) {
     setAttribute(parts.line, "stroke-width", width.toFixed(1));
     setAttribute(parts.line, "class", moving ? "edge" : "edge quiet");
     if (!far) setText(parts.rate, known === null ? "" : `${formatCount(known)}/s`);
-    if (!far) setText(parts.time, typeof source.watermark === "number" ? `${formatBehind(source.watermark, state.now)} behind` : "");
+    if (!far) setText(parts.time, typeof source.watermark === "number" ? behindText(source.watermark, state.now) : "");
     setText(parts.title, [parts.edge.label, parts.edge.tag ? `side output ${parts.edge.tag}` : "", `watermark ${formatMoment(source.watermark)}`].filter(Boolean).join("\n"));
     if (parts.flow) {
       const running = state.status === "RUNNING" && moving;
@@ -290,13 +313,13 @@ function place() {
 
 function fit() {
   if (!page.graph || !page.graph.width) return;
+  const { left, top, right, bottom } = MARGIN;
+  const wide = Math.min((svg.getBoundingClientRect().width - left - right) / page.graph.width, 1.35);
+  // High enough for texts that can be read, as far as the width allows.
+  const height = Math.min(Math.max(page.graph.height * wide + top + bottom, LOWEST), HIGHEST);
+  canvas.style.height = `${Math.round(height)}px`;
   const box = svg.getBoundingClientRect();
-  const [left, top, right, bottom] = [40, 26, 40, 46];
-  const scale = Math.min(
-    (box.width - left - right) / page.graph.width,
-    (box.height - top - bottom) / Math.max(page.graph.height, 1),
-    1.35,
-  );
+  const scale = Math.min(wide, (box.height - top - bottom) / Math.max(page.graph.height, 1));
   view.scale = Math.max(scale, 0.04);
   view.x = left + (box.width - left - right - page.graph.width * view.scale) / 2;
   view.y = top + (box.height - top - bottom - page.graph.height * view.scale) / 2;
@@ -395,8 +418,9 @@ function showDetail() {
     entries.push(["records out", `${formatCount(figures["out-rate"])}/s`], ["", figures.out.toLocaleString("en")]);
   }
   if (figures.busy !== null) entries.push(["busy", `${(figures.busy * 100).toFixed(1)} %`]);
-  entries.push(["watermark", formatMoment(figures.watermark)]);
-  if (typeof figures.watermark === "number") entries.push(["behind", formatBehind(figures.watermark, page.state.now)]);
+  const watermark = watermarkOf(parts, page.state.operators);
+  entries.push(["watermark", formatMoment(watermark)]);
+  if (typeof watermark === "number") entries.push(["behind", formatBehind(watermark, page.state.now)]);
   if (figures.pending !== null) entries.push(["waiting", `${figures.pending.toLocaleString("en")} records`]);
   if (figures["pending-bytes"] !== null) entries.push(["waiting", formatBytes(figures["pending-bytes"])]);
   if (figures["state-entries"] !== null) entries.push(["keys with state", figures["state-entries"].toLocaleString("en")]);
@@ -408,6 +432,7 @@ function showDetail() {
   entries.push(["parallelism", String(parts.vertex.parallelism)]);
   if (parts.operator.keyed) entries.push(["key groups", String(parts.vertex["max-parallelism"])]);
   entries.push(["uid", parts.operator.uid || "none"]);
+  entries.push(["vertex", parts.vertex.id]);
   for (const [split, pending, bytes, idle] of page.state.splits[page.chosen] || []) {
     const waiting = pending !== null ? `${formatCount(pending)} waiting` : bytes !== null ? formatBytes(bytes) : "";
     entries.push([split.split("@")[0], [waiting, idle ? "idle" : ""].filter(Boolean).join(", ") || NONE]);

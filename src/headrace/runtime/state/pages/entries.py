@@ -7,11 +7,19 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+from headrace.common._storage.pickles import loads_of_state
 from headrace.errors import CheckpointError
 from headrace.runtime.block import pickle_immutable
+from headrace.runtime.immutability import ATOMIC_TYPES
 from headrace.runtime.state.backend import Entry, PageStore
 from headrace.runtime.state.evolution import StateChange, check_page
-from headrace.runtime.state.fields import check_fields, class_of_newest, classes_in
+from headrace.runtime.state.fields import (
+    CLASS_ERRORS,
+    check_fields,
+    class_of_newest,
+    classes_in,
+    unreadable_error,
+)
 from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.page import Page, PageTable, Stored, get_required_record
 from headrace.runtime.state.pages.bucketed_map import BucketedMap, remove_map
@@ -85,7 +93,7 @@ class EntryPages(HashedPages):
         self._owner = owner
         self.update_layout()
         self._new_id = new_id
-        self.loads: Loads = pickle.loads
+        self.loads: Loads = loads_of_state()
         """Reads pickled entries; other than this one while there are objects to be converted."""
         self._converted: frozenset[str] = frozenset()
         """The states that are being converted: their pages may have other kinds."""
@@ -111,9 +119,13 @@ class EntryPages(HashedPages):
         """Return a page's compact and pickled values; entries of an older schema are pickled.
 
         Raises:
-            CheckpointError: the page has another format, or a schema that nobody knows.
+            CheckpointError: the page has another format, or a schema that nobody knows, or a class
+                cannot be imported.
         """
-        found: Any = self.loads(data)
+        try:
+            found: Any = self.loads(data)
+        except CLASS_ERRORS as error:
+            raise unreadable_error(self._owner, error) from error
         if type(found) is not tuple or len(found) != 4 or found[0] != PAGE_FORMAT:
             format_ = found[0] if type(found) is tuple and found else found
             raise CheckpointError(
@@ -145,6 +157,12 @@ class EntryPages(HashedPages):
     def serialize_page(self, page: Page) -> bytes:
         """Return a page's bytes: its format, the number of its schema, and its entries."""
         samples = islice(page.plain.items(), 1)
+        if self._entries_to_sample:
+            # Frozen dataclasses may be compact; new entries are at the end.
+            values = page.plain.values()
+            for value in (*islice(values, 2), *islice(reversed(values), 2)):
+                if type(value) not in ATOMIC_TYPES:
+                    self._sample_classes(self.expanded(value))
         number = self._schemas.number_of(self._schema)
         return pickle_immutable((PAGE_FORMAT, number, page.plain, page.packed), samples)
 
@@ -172,7 +190,7 @@ class EntryPages(HashedPages):
             raise refused from None
 
     def _sample_classes(self, entry: Entry) -> None:
-        self._entries_to_sample -= 1
+        self._entries_to_sample = max(self._entries_to_sample - 1, 0)
         for slot, value in entry.items():
             seen = slot, class_of_newest(value)
             if seen not in self._sampled:
@@ -202,26 +220,29 @@ class EntryPages(HashedPages):
         """Return a fresh entry; big lists, maps and buffers in it are read when they are used.
 
         Raises:
-            CheckpointError: an object in it lacks a field of its class.
+            CheckpointError: an object in it lacks a field of its class, or has none.
         """
         entry: Entry
-        if isinstance(stored, bytes):
-            found: Any = self.loads(stored)
-            entry = self._unpack(found) if type(found) is tuple else found
-            if _OF_A_CLASS in stored:
-                check_fields(self._owner, entry)
-            return entry
-        rest, refs = stored
-        entry = self.loads(self._record("e", rest) if isinstance(rest, int) else rest)
-        for slot, ref in refs.items():
-            if ref[0] == "l":
-                entry[slot] = ChunkedList(self._store, ref, self._page_bytes, self.loads)
-            elif ref[0] == "m":
-                entry[slot] = BucketedMap(self._store, ref, self._page_bytes, self.loads)
-            elif ref[0] == "b":
-                entry[slot] = ChunkedTimes(self._store, ref, self._page_bytes, self.loads)
-            else:
-                entry[slot] = self.loads(self._record("v", ref[1]))
+        try:
+            if isinstance(stored, bytes):
+                found: Any = self.loads(stored)
+                entry = self._unpack(found) if type(found) is tuple else found
+                if _OF_A_CLASS in stored:
+                    check_fields(self._owner, entry)
+                return entry
+            rest, refs = stored
+            entry = self.loads(self._record("e", rest) if isinstance(rest, int) else rest)
+            for slot, ref in refs.items():
+                if ref[0] == "l":
+                    entry[slot] = ChunkedList(self._store, ref, self._page_bytes, self.loads)
+                elif ref[0] == "m":
+                    entry[slot] = BucketedMap(self._store, ref, self._page_bytes, self.loads)
+                elif ref[0] == "b":
+                    entry[slot] = ChunkedTimes(self._store, ref, self._page_bytes, self.loads)
+                else:
+                    entry[slot] = self.loads(self._record("v", ref[1]))
+        except CLASS_ERRORS as error:
+            raise unreadable_error(self._owner, error) from error
         check_fields(self._owner, entry)
         return entry
 

@@ -9,6 +9,7 @@ from itertools import groupby, repeat
 from operator import itemgetter
 from typing import Any
 
+from headrace.common._storage.pickles import loads_of_state
 from headrace.runtime.state.backend import PageStore, Timer
 from headrace.runtime.state.page import get_required_record
 
@@ -30,7 +31,7 @@ Place = tuple[int, int]
 class LeafStore:
     """Reads and writes leaves."""
 
-    __slots__ = ("_letter", "_store", "hash_of", "new_id")
+    __slots__ = ("_letter", "_loads", "_store", "hash_of", "new_id")
 
     def __init__(
         self,
@@ -41,6 +42,7 @@ class LeafStore:
     ) -> None:
         self._store = store
         self._letter = letter
+        self._loads = loads_of_state()
         self.hash_of = hash_of
         self.new_id = new_id
 
@@ -51,7 +53,7 @@ class LeafStore:
         data = self._store.get(name) if wide else get_required_record(self._store, name)
         if data is None:
             return []
-        times, keys, namespaces, orders = pickle.loads(data)
+        times, keys, namespaces, orders = self._loads(data)
         if isinstance(times, int):
             times = [times] * len(keys)
         timers = map(_timer, zip(times, keys, namespaces or repeat(None), strict=False))

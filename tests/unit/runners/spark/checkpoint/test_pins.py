@@ -6,14 +6,21 @@ import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from headrace.common._storage.sealed import get_json, put_json
 from headrace.errors import CheckpointError
-from headrace.runners.spark.checkpoint import retained
+from headrace.runners.spark.checkpoint import pins, retained
 from headrace.runners.spark.checkpoint.layout import RETAINED, CheckpointFolder
 from headrace.runners.spark.checkpoint.metadata import CheckpointMetadata
-from headrace.runners.spark.checkpoint.pins import make_pin, needed_files, read_pin
+from headrace.runners.spark.checkpoint.pins import (
+    make_pin,
+    needed_files,
+    read_pin,
+    with_own_state,
+)
 from headrace.runners.spark.checkpoint.progress import log_of
 from headrace.runners.spark.checkpoint.retained import (
     complete_restore,
@@ -22,6 +29,8 @@ from headrace.runners.spark.checkpoint.retained import (
     restore_points,
 )
 from tests.goldens import VERSIONS
+
+CLOCK = {"time_ns": lambda: 7_000_000_000}
 
 
 def names(*versions: str) -> list[str]:
@@ -106,6 +115,29 @@ def test_a_restore_point_replaces_the_checkpoint(checkpoint: CheckpointFolder) -
     states = [name for name in after if name.endswith((".changelog", ".zip", ".sst"))]
     assert states and all(after[name] == before[name] for name in states)
     assert [p.micro_batch for p in restore_points(checkpoint)] == [last]
+
+
+def test_a_pin_knows_how_long_the_job_waited_for_it(
+    checkpoint: CheckpointFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moments = iter((5.0, 5.012))
+    monkeypatch.setattr(pins, "time", SimpleNamespace(monotonic=lambda: next(moments), **CLOCK))
+    pin_of(checkpoint, f"{RETAINED}/1")
+    pin = read_pin(checkpoint, f"{RETAINED}/1")
+    assert pin is not None and (pin.pause_ms, pin.made_ms) == (12, 7_000)
+    own = with_own_state(pin)
+    assert read_pin(checkpoint, f"{RETAINED}/1") == own and own.pause_ms == 12
+
+
+def test_a_pin_of_an_earlier_version_is_read(checkpoint: CheckpointFolder) -> None:
+    pin_of(checkpoint, f"{RETAINED}/1")
+    store = CheckpointFolder(f"{checkpoint.directory}/{RETAINED}/1").store
+    about = get_json(store, "pin", pins._PIN)
+    assert about is not None
+    del about["pause_ms"]
+    put_json(store, "pin", pins._PIN, about)
+    found = read_pin(checkpoint, f"{RETAINED}/1")
+    assert found is not None and found.pause_ms == 0
 
 
 def test_a_restore_that_was_cut_off_is_completed(
