@@ -162,10 +162,10 @@ class _Compiler:
             assert after is not None
             if stage.is_greedy and stage.until is not None:
                 at_until = self.at_until.get(after.name, after)
-                state.add(Action.PROCEED, at_until, stage.until)
-                state.add(Action.PROCEED, after, Not(stage.until))
+                state.add(Action.PROCEED, at_until, both(self.goes_on(seq), stage.until))
+                state.add(Action.PROCEED, after, both(self.goes_on(seq), Not(stage.until)))
             else:
-                state.add(Action.PROCEED, after, ALWAYS)
+                state.add(Action.PROCEED, after, self.goes_on(seq))
         if ignore is not None:
             waiting = state
             if is_optional or self.begins_optional_group(seq):
@@ -207,10 +207,10 @@ class _Compiler:
         state = self.new_state(seq)
         if stage.is_greedy and stage.until is not None:
             at_until = self.at_until[sink.name] = self.copy(sink)
-            state.add(Action.PROCEED, at_until, stage.until)
-            state.add(Action.PROCEED, sink, Not(stage.until))
+            state.add(Action.PROCEED, at_until, both(self.goes_on(seq), stage.until))
+            state.add(Action.PROCEED, sink, both(self.goes_on(seq), Not(stage.until)))
         else:
-            state.add(Action.PROCEED, sink, ALWAYS)
+            state.add(Action.PROCEED, sink, self.goes_on(seq))
         if stage.is_greedy:
             forbid(sink, take)
         state.add(Action.TAKE, state, take)
@@ -236,6 +236,14 @@ class _Compiler:
         """Return the condition of a stage's events, which end with its group's ``until``."""
         until = None if seq.group is None else seq.group.until
         return take_with_until(stage.takes, until)
+
+    def goes_on(self, seq: _Sequence) -> Condition:
+        """Return when a match goes on without an event of the stage.
+
+        Flink's rule: within a group not at the event that ends the group's loop.
+        """
+        until = None if seq.group is None else seq.group.until
+        return ALWAYS if until is None else Not(until)
 
     def ignores(self, seq: _Sequence) -> Condition | None:
         """Return which events may come before the stage's first one; None: none."""
