@@ -32,8 +32,8 @@ class Event:
 # From data to patterns.
 
 
-def condition(data: Any) -> Callable[[Event, Any], bool]:
-    """Return a condition that is described as data."""
+def condition(data: Any) -> Callable[..., bool]:
+    """Return a condition that is described as data, with a context only if it needs one."""
 
     def holds(data: Any, event: Event, context: Any) -> bool:
         kind, *given = data
@@ -58,7 +58,9 @@ def condition(data: Any) -> Callable[[Event, Any], bool]:
                 return all(holds(each, event, context) for each in given)
         raise ValueError(kind)
 
-    return lambda event, context: holds(data, event, context)
+    if any(f'"{kind}"' in json.dumps(data) for kind in ("sum", "rising", "time")):
+        return lambda event, context: holds(data, event, context)
+    return lambda event: holds(data, event, None)
 
 
 def skip_strategy(data: Any) -> AfterMatchSkipStrategy | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial as partial_of
 from typing import Any
 
+from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.operators.patterns.automaton import Action, Automaton, Role, State
 from headrace.operators.patterns.conditions import Predicate
 from headrace.operators.patterns.queue_order import JavaQueue
@@ -102,9 +103,14 @@ class Matches:
         self.next_number = next_number
 
     @property
+    def begun(self) -> int:
+        """How many partial matches have begun; one has not."""
+        return len(self.partial) - 1
+
+    @property
     def is_empty(self) -> bool:
         """Whether no event has been taken that is still needed."""
-        return not self.complete and all(each.start is None for each in self.partial)
+        return not self.complete and len(self.partial) == 1
 
 
 class _Context:
@@ -205,7 +211,8 @@ class Matcher:
     def next_moment(self, matches: Matches) -> int | None:
         """Return when (ms) the time of the next partial match is over; None: never."""
         found = [each.over_ms for each in matches.partial if each.over_ms is not None]
-        return min(found, default=None)
+        moment_ms = min(found, default=None)
+        return None if moment_ms is None or moment_ms > MAX_WATERMARK else moment_ms
 
     def advance(
         self, matches: Matches, now_ms: int
@@ -225,6 +232,12 @@ class Matcher:
         given = self._release(matches, kept, found)
         matches.partial = kept
         return given, late
+
+    def drop(self, matches: Matches, dropped: Iterable[PartialMatch]) -> list[PartialMatch]:
+        """Drop partial matches; return the complete ones that only they have held back."""
+        gone = {id(each) for each in dropped}
+        matches.partial.remove_if(lambda each: id(each) in gone)
+        return self._release(matches, matches.partial, JavaQueue())
 
     def _release(
         self, matches: Matches, partial: JavaQueue[PartialMatch], found: JavaQueue[PartialMatch]
