@@ -241,7 +241,8 @@ def _check_pattern(part: StatefulPart, found: StatefulPart) -> None:
             if now.get(name, words) != words
         ],
     }
-    if not any(differences.values()):
+    order = [name for name in before if name in now]
+    if order != [name for name in now if name in before]:
         differences["in another order"] = [f"{', '.join(before)} (is now: {', '.join(now)})"]
     raise CheckpointError(
         f"the pattern of the {part} has other stages than in the checkpoint, which may have"
