@@ -23,7 +23,7 @@ from zlib import crc32
 from headrace.common._output_tag import OutputTag
 from headrace.common._types.data import type_data
 from headrace.common.typeinfo import TypeInformation
-from headrace.common.watermark_strategy import MIN_WATERMARK
+from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.errors import JobError, MissingWatermarksError, TypeMismatchError
 from headrace.operators.emission import (
     EXPECTED_RESULT_TYPES,
@@ -34,7 +34,7 @@ from headrace.operators.emission import (
 from headrace.operators.keyed import StatefulOperator
 from headrace.operators.patterns.compiler import compile_stages
 from headrace.operators.patterns.matcher import Event, Matcher, Matches, PartialMatch
-from headrace.operators.patterns.shortcut import relevance
+from headrace.operators.patterns.shortcut import relevance, selection
 from headrace.operators.patterns.skips import NO_SKIP, Skip
 from headrace.operators.patterns.stages import Stage, describe
 from headrace.operators.patterns.stored import (
@@ -165,7 +165,8 @@ class PatternOperator(StatefulOperator):
         self._matcher = Matcher(automaton, spec.skip)
         has_timeouts = hasattr(spec.function.target, "process_timed_out_match")
         number_shows = has_timeouts or spec.skip.is_skip
-        self._is_relevant = relevance(spec.stages, automaton, number_shows)
+        check = relevance(spec.stages, automaton, number_shows)
+        self._select = None if check is None else selection(check)
         self._version = crc32(repr(spec.pattern).encode())
         self._delay_ms = 0 if spec.is_event_time else 1
         """How long after its time an event can be taken."""
@@ -211,20 +212,22 @@ class PatternOperator(StatefulOperator):
 
     def _buffer(self, keys: list[Any], values: list[Any], timestamps: Sequence[int | None]) -> None:
         """Keep events until the watermark, or the clock, has passed them."""
-        node, is_relevant, delay_ms = self.node, self._is_relevant, self._delay_ms
+        node, delay_ms = self.node, self._delay_ms
         watermark = self.key_context.watermark if self._spec.is_event_time else MIN_WATERMARK
-        enter, changed = self.key_context.backend.enter, self.key_context.backend.changed
-        for key, value, timestamp in zip(keys, values, timestamps, strict=True):
-            if timestamp is None:
-                raise _missing_timestamp(node.name, value)
-            if timestamp <= watermark:
-                if self._late_push is None:
-                    self._late_counter.inc()
-                else:
-                    self._late_push(value, timestamp)
-                continue
-            if is_relevant is not None and not is_relevant(value):
-                continue
+        if None in timestamps:
+            raise _missing_timestamp(node.name, values[timestamps.index(None)])
+        times: Sequence[int] = timestamps  # type: ignore[assignment]
+        if min(times, default=MAX_WATERMARK) <= watermark:
+            keys, values, times = self._without_late(keys, values, times)
+        places = self._relevant(values)
+        if places is not None:
+            keys, values, times = (
+                [each[place] for place in places] for each in (keys, values, times)
+            )
+        backend = self.key_context.backend
+        enter, changed = backend.enter, backend.changed
+        timers = backend.event_timers if self._spec.is_event_time else backend.processing_timers
+        for key, value, timestamp in zip(keys, values, times, strict=True):
             entry = enter(key)
             buffer = entry.get(WAITING)
             if buffer is None:
@@ -233,19 +236,49 @@ class PatternOperator(StatefulOperator):
                 buffer.add(timestamp, value)
             wake_ms, ready_ms = entry.get(WAKE), timestamp + delay_ms
             if wake_ms is None or ready_ms < wake_ms:
-                moment_ms = _moment(entry)
                 entry[WAKE] = ready_ms
-                self._set_timers(key, (wake_ms, moment_ms), (ready_ms, moment_ms))
+                timers.register(Timer(ready_ms, key))
+                if wake_ms is not None and wake_ms != _moment(entry):
+                    timers.delete(Timer(wake_ms, key))
             changed(key)
+
+    def _without_late(
+        self, keys: list[Any], values: list[Any], timestamps: Sequence[int]
+    ) -> tuple[list[Any], list[Any], list[int]]:
+        """Return the events that are not late; count the others, or give them aside."""
+        watermark, push = self.key_context.watermark, self._late_push
+        kept: tuple[list[Any], list[Any], list[int]] = [], [], []
+        for key, value, timestamp in zip(keys, values, timestamps, strict=True):
+            if timestamp > watermark:
+                kept[0].append(key)
+                kept[1].append(value)
+                kept[2].append(timestamp)
+            elif push is None:
+                self._late_counter.inc()
+            else:
+                push(value, timestamp)
+        return kept
+
+    def _relevant(self, values: list[Any]) -> list[int] | None:
+        """Return the places of the events that may change something; None: those of all.
+
+        A condition that fails here may not be needed: it fails where it is.
+        """
+        if self._select is None:
+            return None
+        try:
+            return self._select(values)
+        except Exception:
+            return None
 
     def _match_now(self, keys: list[Any], values: list[Any]) -> None:
         """Match events in processing time; the matches of a key are read and stored once."""
         now_ms, backend = self.key_context.now_ms, self.key_context.backend
-        is_relevant = self._is_relevant
         loaded: dict[Any, tuple[Entry, int | None, Matches]] = {}
+        places = self._relevant(values)
+        if places is not None:
+            keys, values = [keys[place] for place in places], [values[place] for place in places]
         for key, value in zip(keys, values, strict=True):
-            if is_relevant is not None and not is_relevant(value):
-                continue
             found = loaded.get(key)
             if found is None:
                 entry = backend.enter(key)
@@ -254,7 +287,7 @@ class PatternOperator(StatefulOperator):
             self._pass_time(found[2], now_ms)
             self._take(found[2], value, now_ms)
         for key, (entry, moment_ms, matches) in loaded.items():
-            if MATCHES in entry or moment_ms is not None or not matches.is_empty:
+            if matches.are_changed:
                 new_ms = self._save(entry, matches)
                 self._set_timers(key, (moment_ms,), (new_ms,))
                 backend.changed(key)
@@ -374,11 +407,15 @@ class PatternOperator(StatefulOperator):
         if stored[VERSION] != self._version:
             # The start of the job has refused this, unless partial matches are to be dropped.
             self._dropped_counter.inc(count_stored(stored))
-            return self._matcher.begin()
+            matches = self._matcher.begin()
+            matches.are_changed = True
+            return matches
         return from_stored(stored, entry.get(EVENTS, EMPTY), self._matcher)
 
     def _save(self, entry: Entry, matches: Matches) -> int | None:
         """Store the matches of a key; return when (ms) the time of the first one is over."""
+        if not matches.are_changed:
+            return _moment(entry)
         if matches.is_empty:
             entry.pop(MATCHES, None)
             entry.pop(EVENTS, None)

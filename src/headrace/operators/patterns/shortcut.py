@@ -13,7 +13,8 @@ what a skip strategy leaves of matches that begin with the same event.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 from headrace.operators.patterns.automaton import Action, Automaton, Role, State
@@ -25,13 +26,15 @@ from headrace.operators.patterns.conditions import (
     Condition,
     Not,
     Or,
-    Predicate,
     Subtype,
 )
 from headrace.operators.patterns.stages import Stage
 
-Check = Callable[[Any], bool]
-"""Takes an event."""
+Check = Callable[[Any], Any]
+"""Takes an event; what it returns is true or not."""
+
+Select = Callable[[Sequence[Any]], list[int]]
+"""Takes events, and returns the places of some."""
 
 
 def relevance(
@@ -39,7 +42,6 @@ def relevance(
 ) -> Check | None:
     """Return a function that says whether an event may change anything; None: each event may.
 
-    An event that makes a condition fail may: it fails where the condition is needed.
     ``number_shows``: whether it counts how many partial matches there are.
     """
     conditions = {id(each): each for each in _conditions(stages)}
@@ -48,20 +50,30 @@ def relevance(
     checks = [_of_event(each) for each in conditions.values()]
     if any(each is None for each in checks):
         return None
-    return _any_of([each.compile() for each in checks if each is not None])
+    return reduce(_either, [_check(each) for each in checks if each is not None])
 
 
-def _any_of(checks: list[Predicate]) -> Check:
-    def is_relevant(event: Any) -> bool:
-        try:
-            for holds in checks:
-                if holds(event, None):
-                    return True
-        except Exception:
-            return True
-        return False
+def selection(check: Check) -> Select:
+    """Return a function that selects the events of a block which a check holds for."""
+    return lambda events: [place for place, event in enumerate(events) if check(event)]
 
-    return is_relevant
+
+def _check(condition: Condition) -> Check:
+    match condition:
+        case Call():
+            call: Check = condition.function.as_callable()
+            return call
+        case And():
+            left, right = _check(condition.left), _check(condition.right)
+            return lambda event: left(event) and right(event)
+        case Or():
+            return _either(_check(condition.left), _check(condition.right))
+    holds = condition.compile()
+    return lambda event: holds(event, None)
+
+
+def _either(one: Check, other: Check) -> Check:
+    return lambda event: one(event) or other(event)
 
 
 def _conditions(stages: Iterable[Stage]) -> Iterator[Condition]:

@@ -80,7 +80,7 @@ def from_stored(stored: Stored, buffer: TimeBuffer, matcher: Matcher) -> Matches
         return matcher.waiting(state, nodes[node], starts[node])
 
     partial, complete = (
-        JavaQueue(match(*each) for each in stored[part]) for part in (PARTIAL, COMPLETE)
+        JavaQueue.of_array([match(*each) for each in stored[part]]) for part in (PARTIAL, COMPLETE)
     )
     return Matches(partial, complete, len(events))
 

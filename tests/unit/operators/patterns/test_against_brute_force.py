@@ -52,7 +52,8 @@ def built(stages: list[Stage], within_ms: int | None) -> Pattern:
                 pattern = pattern.allow_combinations()
         if stage.is_optional:
             pattern = pattern.optional()
-    return pattern if within_ms is None else pattern.within(within_ms)
+    whole: Pattern = pattern if within_ms is None else pattern.within(within_ms)
+    return whole
 
 
 def of(names: str) -> Any:
@@ -67,7 +68,7 @@ def drawn_stages(draw: st.DrawFn) -> list[Stage]:
         least, most = draw(
             st.sampled_from([(1, 1)] * 4 + [(1, None), (2, None), (2, 2), (1, 2), (2, 3)])
         )
-        negative = None
+        negative: Any = None
         before = stages[-1] if stages else None
         is_certain = before is not None and not before.is_optional and before.least == before.most
         if is_certain and draw(st.integers(0, 3)) == 0:

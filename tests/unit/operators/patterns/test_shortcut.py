@@ -103,13 +103,16 @@ def test_the_number_shows_in_timeouts_and_skip_strategies() -> None:
             assert (task.keys() == []) is is_left_out
 
 
-def test_an_event_that_makes_a_condition_fail_may_change_something() -> None:
+@pytest.mark.parametrize("is_event_time", [True, False])
+def test_a_condition_that_fails_leaves_no_event_out(is_event_time: bool) -> None:
     def fails(event: Any) -> bool:
         raise ValueError("no")
 
-    check = check_of(a().followed_by("b").where(fails))
-    assert check is not None
-    assert check(("key", "z", 0))
+    pattern = a().followed_by("b").where(fails)
+    with harness(pattern, is_event_time=is_event_time, function=Found()) as task:
+        task.process(("key", "z", 1), 1)
+        task.process(("key", "a", 2), 2)
+        assert task.keys() == ["key"]
 
 
 class OfCall(SimpleCondition):
