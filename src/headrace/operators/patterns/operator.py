@@ -340,7 +340,7 @@ class PatternOperator(StatefulOperator):
     def _pass_time(self, matches: Matches, now_ms: int) -> None:
         """Let time pass, step by step."""
         while True:
-            moment_ms = self._matcher.next_moment(matches)
+            moment_ms = matches.moment_ms
             if moment_ms is None or moment_ms > now_ms:
                 return
             found, over = self._matcher.advance(matches, moment_ms)
@@ -420,9 +420,8 @@ class PatternOperator(StatefulOperator):
             entry.pop(MATCHES, None)
             entry.pop(EVENTS, None)
             return None
-        moment_ms = self._matcher.next_moment(matches)
-        entry[MATCHES], entry[EVENTS] = to_stored(matches, self._version, moment_ms)
-        return moment_ms
+        entry[MATCHES], entry[EVENTS] = to_stored(matches, self._version)
+        return matches.moment_ms
 
     def _set_timers(
         self, key: Any, before: Sequence[int | None], now: Sequence[int | None]

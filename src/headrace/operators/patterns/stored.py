@@ -23,41 +23,41 @@ VERSION, MOMENT, NODES, PARTIAL, COMPLETE = range(5)
 EMPTY = TimeBuffer([], [])
 
 
-def to_stored(
-    matches: Matches, version: int = 0, moment: int | None = None
-) -> tuple[Stored, TimeBuffer]:
+def to_stored(matches: Matches, version: int = 0) -> tuple[Stored, TimeBuffer]:
     """Return matches as data, and the events in them."""
-    places: dict[int, int] = {}
     nodes: list[Node] = []
-    for match in (*matches.partial, *matches.complete):
+    events: list[Event] = []
+    partial, complete = matches.partial.items, matches.complete.items
+    for match in (*partial, *complete) if complete else partial:
         new, node = [], match.last
-        while node is not None and id(node) not in places:
+        while node is not None and node.place < 0:
             new.append(node)
             node = node.before
         for node in reversed(new):
-            places[id(node)] = len(nodes)
+            node.place = len(nodes)
             nodes.append(node)
-    events = sorted({id(node.event): node.event for node in nodes}.values(), key=_number)
-    numbers = {id(event): place for place, event in enumerate(events)}
-
-    def data(match: PartialMatch) -> tuple[str, int]:
-        return match.state, -1 if match.last is None else places[id(match.last)]
-
+            event = node.event
+            if event.place < 0:
+                event.place = 0
+                events.append(event)
+    events.sort(key=_number)
+    for place, event in enumerate(events):
+        event.place = place
     stored = (
         version,
-        moment,
+        matches.moment_ms,
         tuple(
-            (
-                node.stage,
-                numbers[id(node.event)],
-                -1 if node.before is None else places[id(node.before)],
-            )
-            for node in nodes
+            [
+                (each.stage, each.event.place, -1 if each.before is None else each.before.place)
+                for each in nodes
+            ]
         ),
-        tuple(data(each) for each in matches.partial),
-        tuple(data(each) for each in matches.complete),
+        tuple([(each.state, -1 if each.last is None else each.last.place) for each in partial]),
+        tuple([(each.state, -1 if each.last is None else each.last.place) for each in complete]),
     )
     buffer = TimeBuffer([each.timestamp for each in events], [each.value for each in events])
+    for node in nodes:
+        node.place = node.event.place = -1
     return stored, buffer
 
 
@@ -82,7 +82,9 @@ def from_stored(stored: Stored, buffer: TimeBuffer, matcher: Matcher) -> Matches
     partial, complete = (
         JavaQueue.of_array([match(*each) for each in stored[part]]) for part in (PARTIAL, COMPLETE)
     )
-    return Matches(partial, complete, len(events))
+    matches = Matches(partial, complete, len(events))
+    matches.moment_ms = stored[MOMENT]
+    return matches
 
 
 def count_stored(stored: Stored) -> int:
