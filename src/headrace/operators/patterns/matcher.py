@@ -189,8 +189,11 @@ class Matcher:
         known: dict[int, Predicate] = {}
         self._edges: dict[str, list[_Edge]] = {}
         self._goes_on: dict[str, bool] = {}
-        self._decides: dict[str, Predicate] = {}
-        """By the name of a state that is left by one condition: that. Other events are ignored."""
+        self._decided: dict[str, tuple[Predicate, list[_Edge]]] = {}
+        """By the name of a state that is left by one condition: that, and the transitions then.
+
+        Other events are ignored.
+        """
         for state in automaton.reachable():
             self._edges[state.name] = [
                 _Edge(state.stage, each, compile_once(each.condition, known, self._answers))
@@ -199,7 +202,10 @@ class Matcher:
             self._goes_on[state.name] = _goes_on(state)
             decides = _decides(state, state is automaton.start)
             if decides is not None:
-                self._decides[state.name] = compile_once(decides, known, self._answers)
+                own = zip(state.transitions, self._edges[state.name], strict=True)
+                edges = [edge for each, edge in own if edge.is_take or each.condition is ALWAYS]
+                holds = compile_once(decides, known, self._answers)
+                self._decided[state.name] = holds, edges
 
     def begin(self) -> Matches:
         """Return the matches of a key without events."""
@@ -209,17 +215,22 @@ class Matcher:
     def process(self, matches: Matches, event: Event) -> list[PartialMatch]:
         """Return the matches that an event completes; time has been advanced to it before."""
         self._answers.clear()
-        context, value, decides = self.context, event.value, self._decides.get
+        context, value, decided = self.context, event.value, self._decided.get
         context.time_ms = event.timestamp
         kept: list[PartialMatch] = []
         found: list[PartialMatch] = []
         is_unchanged = True
         for match in matches.partial.items:
             context.match, context.found = match, None
-            holds = decides(match.state)
-            if holds is not None and not holds(value, context):
+            either = decided(match.state)
+            if either is None:
+                edges = self._edges_of(match.state, value)
+            elif either[0](value, context):
+                edges = either[1]
+            else:
                 kept.append(match)
-            elif self._step(match, event, kept, found):
+                continue
+            if self._step(match, event, edges, kept, found):
                 is_unchanged = False
         if is_unchanged:
             return []
@@ -309,21 +320,21 @@ class Matcher:
         self,
         match: PartialMatch,
         event: Event,
+        edges: list[_Edge],
         kept: list[PartialMatch],
         found: list[PartialMatch],
     ) -> bool:
-        """Add what becomes of a partial match with an event; return whether it is another.
+        """Add what becomes of a partial match by an event's ``edges``; return whether it changes.
 
         What waits for more events is added to ``kept``, what is complete to ``found``.
         """
-        state, last, start = match.state, match.last, match.start
-        edges = self._edges_of(state, event.value)
+        last, start = match.last, match.start
         if start is None:
             edges = [edge for edge in edges if edge.is_take]
             if not edges:
                 kept.append(match)
                 return False
-        elif len(edges) == 1 and not edges[0].is_take and edges[0].target == state:
+        elif len(edges) == 1 and not edges[0].is_take and edges[0].target == match.state:
             kept.append(match)
             return False
         going_on: list[PartialMatch] = []

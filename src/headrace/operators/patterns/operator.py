@@ -307,14 +307,16 @@ class PatternOperator(StatefulOperator):
             waiting = entry[WAITING]
             times, values = waiting.take_through(until_ms - self._delay_ms)
             for timestamp, value in self._ordered(times, values):
-                self._pass_time(matches, timestamp)
+                if matches.moment_ms is not None:
+                    self._pass_time(matches, timestamp)
                 self._take(matches, value, timestamp)
             if waiting:
                 new_wake_ms = entry[WAKE] = waiting.first_ms + self._delay_ms
             else:
                 del entry[WAITING], entry[WAKE]
                 new_wake_ms = None
-        self._pass_time(matches, until_ms)
+        if matches.moment_ms is not None:
+            self._pass_time(matches, until_ms)
         new_ms = self._save(entry, matches)
         before = [each for each in (wake_ms, moment_ms) if each != timer.time_ms]
         self._set_timers(key, before, (new_wake_ms, new_ms))
