@@ -41,6 +41,7 @@ from headrace.operators.patterns.stored import (
     EMPTY,
     MOMENT,
     VERSION,
+    Shapes,
     Stored,
     count_stored,
     from_stored,
@@ -168,6 +169,7 @@ class PatternOperator(StatefulOperator):
         check = relevance(spec.stages, automaton, number_shows)
         self._select = None if check is None else selection(check)
         self._version = crc32(repr(spec.pattern).encode())
+        self._shapes: Shapes = {}
         self._delay_ms = 0 if spec.is_event_time else 1
         """How long after its time an event can be taken."""
 
@@ -422,7 +424,7 @@ class PatternOperator(StatefulOperator):
             entry.pop(MATCHES, None)
             entry.pop(EVENTS, None)
             return None
-        entry[MATCHES], entry[EVENTS] = to_stored(matches, self._version)
+        entry[MATCHES], entry[EVENTS] = to_stored(matches, self._version, self._shapes)
         return matches.moment_ms
 
     def _set_timers(

@@ -462,3 +462,27 @@ def test_a_match_that_waited_is_counted_among_the_dropped() -> None:
         assert task.output() == ["a=4 b=5"]
         assert counter(task, "numPartialMatchesDropped") == 2
         assert MATCHES not in task._backend().peek("key")
+
+
+# Much state.
+
+
+def test_large_events_leave_nothing_behind() -> None:
+    """Buffers of several pages, of waiting events and of those in partial matches."""
+    pattern = a_then_b().within(50)
+    with harness(pattern, "paged", function=Found()) as task:
+        sizes = []
+        for turn in range(4):
+            for number in range(30):
+                at = 100 * turn + number + 1
+                task.process(("key", "a", at), at)
+                task.process(("key", "a" if number % 2 else "b", at, "x" * 3_000), at)
+            task.advance_watermark(100 * turn + 20)
+            sizes.append(len(task._store.records))  # type: ignore[union-attr]
+            task.advance_watermark(100 * turn + 99)
+            assert is_clean(task)
+            # The header has the watermark.
+            assert [*task._store.records] == ["h"]  # type: ignore[union-attr]
+        assert min(sizes) > 3
+        assert max(sizes) == min(sizes)
+        assert len(task.output()) > 4 * 30
