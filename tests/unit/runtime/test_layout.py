@@ -172,13 +172,21 @@ def test_a_join_keeps_its_bounds_or_says_what_is_missing() -> None:
     check_layout_change(Layout.from_json({**data, "parts": parts}), wider, ignore_unclaimed=False)
 
 
-def looked_for(*names: str, conditions: int = 0) -> Callable[[DataStream], DataStream]:
+def looked_for(
+    *names: str, conditions: int = 0, by_clock: bool = True
+) -> Callable[[DataStream], DataStream]:
     def build(stream: DataStream) -> DataStream:
         pattern: Any = None
         for name in names:
             pattern = Pattern.begin(name) if pattern is None else pattern.followed_by(name)
             pattern = pattern.where(lambda value: value[1] > conditions)
-        found = CEP.pattern(stream.key_by(first), pattern).in_processing_time()
+        if not by_clock:
+            strategy = WatermarkStrategy.for_monotonous_timestamps()
+            stream = stream.assign_timestamps_and_watermarks(
+                strategy.with_timestamp_assigner(lambda value, _: value[1])
+            )
+        found = CEP.pattern(stream.key_by(first), pattern)
+        found = found.in_processing_time() if by_clock else found
         return found.select(str).uid("looked for")
 
     return build
@@ -195,6 +203,8 @@ def test_a_pattern_keeps_its_stages_or_says_which_differ() -> None:
     swapped = layout(looked_for("a", "c", "b"))
     assert "in another order: a, b, c (is now: a, c, b)" in refused(before, swapped)
     check_layout_change(before, swapped, ignore_unclaimed=False, drop_partial_matches=True)
+    other_time = layout(looked_for("a", "b", "c", by_clock=False))
+    assert "is of another kind" in refused(before, other_time, drop_partial_matches=True)
     again = Layout.from_json(json.loads(json.dumps(before.to_json())))
     assert again == before
     # A checkpoint of an earlier version does not say which stages there were.

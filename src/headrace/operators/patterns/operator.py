@@ -108,8 +108,12 @@ class PatternSpec(OperatorSpec):
     late: str | None = None
     limit: Limit = DEFAULT_LIMIT
     record_type: TypeInformation | None = None
-    kind = "pattern"
     label = "Pattern"
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """Of either time: the events that wait in state have timers of one."""
+        return "pattern" if self.is_event_time else "pattern-in-processing-time"
 
     @property
     def traits(self) -> Traits:  # type: ignore[override]
@@ -300,7 +304,7 @@ class PatternOperator(StatefulOperator):
         entry = backend.enter(key)
         wake_ms, moment_ms = entry.get(WAKE), _moment(entry)
         if timer.time_ms not in (wake_ms, moment_ms):
-            return  # the pattern was of another time, or without this limit
+            return  # what it was for has been dropped
         until_ms = self.key_context.watermark if is_event_time else self.key_context.now_ms
         matches = self._load(entry)
         self.key_context.enter(key)
