@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 
-from headrace.cep import AfterMatchSkipStrategy, Overflow, Pattern, PatternProcessFunction
+from headrace.cep import (
+    AfterMatchSkipStrategy,
+    Overflow,
+    Pattern,
+    PatternProcessFunction,
+    SimpleCondition,
+)
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.errors import JobError, MissingWatermarksError, TypeMismatchError
 from headrace.operators.patterns import operator
@@ -486,3 +492,26 @@ def test_large_events_leave_nothing_behind() -> None:
         assert min(sizes) > 3
         assert max(sizes) == min(sizes)
         assert len(task.output()) > 4 * 30
+
+
+class Opened(SimpleCondition):
+    """Needs ``open``; without it, it fails."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.name = runtime_context.get_task_name()
+
+    def filter(self, value: Any) -> bool:
+        assert self.name
+        return bool(value[1] == "a")
+
+
+@pytest.mark.parametrize("is_event_time", [True, False])
+def test_conditions_are_opened(is_event_time: bool) -> None:
+    pattern = Pattern.begin("a").where(Opened()).one_or_more().until(Opened())
+    with harness(pattern, is_event_time=is_event_time, function=Found()) as task:
+        give(task, "b@1")
+        assert is_clean(task)
+    with harness(Pattern.begin("a").where(Opened()), is_event_time=is_event_time) as task:
+        give(task, "a@2")
+        task.end_input()
+        assert task.output() == ["a=2"]
