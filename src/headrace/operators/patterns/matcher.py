@@ -282,6 +282,8 @@ class Matcher:
 
     def _note_change(self, matches: Matches) -> None:
         matches.are_changed = True
+        if self._within_ms is None and not self._gaps_ms:
+            return
         moment_ms = None
         for each in matches.partial.items:
             over_ms = each.over_ms

@@ -26,9 +26,10 @@ class JavaQueue(Generic[T]):
     __slots__ = ("items",)
 
     def __init__(self, items: Iterable[T] = ()) -> None:
-        self.items: list[T] = [*items]
-        for at in range(1, len(self.items)):
-            self._rise(at)
+        own = self.items = [*items]
+        for at in range(1, len(own)):
+            if own[at].order < own[(at - 1) >> 1].order:
+                self._rise(at)
 
     @classmethod
     def of_array(cls, items: list[T]) -> JavaQueue[T]:
