@@ -306,6 +306,8 @@ class PatternOperator(StatefulOperator):
         if timer.time_ms not in (wake_ms, moment_ms):
             return  # what it was for has been dropped
         until_ms = self.key_context.watermark if is_event_time else self.key_context.now_ms
+        if timer.time_ms > until_ms:
+            until_ms = MAX_WATERMARK  # a batch has ended
         matches = self._load(entry)
         self.key_context.enter(key)
         new_wake_ms = wake_ms

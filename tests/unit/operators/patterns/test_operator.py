@@ -33,6 +33,7 @@ from tests.unit.operators.patterns.finding import (
     is_clean,
     named,
     shown,
+    spec,
 )
 
 BACKENDS = pytest.mark.parametrize("backend", ["heap", "paged"])
@@ -131,6 +132,22 @@ def test_in_processing_time_a_comparator_sorts_the_events_of_a_moment(backend: s
         task.advance_processing_time(task.clock() + 1)
         assert task.output() == ["a=1 b=2"]
         assert is_clean(task)
+
+
+@pytest.mark.parametrize("is_sorted", [True, False])
+def test_at_the_end_of_a_batch_all_processing_time_has_passed(is_sorted: bool) -> None:
+    comparator = UserFunction(lambda a, b: a[2] - b[2]) if is_sorted else None
+    made = spec(a_then_b(), comparator=comparator, is_event_time=False)
+    with KeyedHarness(made, 0, batch=True) as task:
+        task.process(("key", "b", 3))
+        task.process(("key", "a", 2))
+        task.process(("other", "a", 1))
+        task.end_input()
+        assert task.output() == (["a=2 b=3"] if is_sorted else [])
+        over = ["a=1"] if is_sorted else ["a=1", "a=2"]
+        assert sorted(match for _, match in task.side_output(OVER)) == over
+        assert is_clean(task)
+        assert counter(task, "numTimersDropped") == 0
 
 
 def test_results_have_the_time_of_the_match() -> None:
