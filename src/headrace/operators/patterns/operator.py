@@ -315,9 +315,12 @@ class PatternOperator(StatefulOperator):
         if wake_ms is not None and wake_ms <= until_ms:
             waiting = entry[WAITING]
             times, values = waiting.take_through(until_ms - self._delay_ms)
+            passed_ms: int | None = None
             for timestamp, value in self._ordered(times, values):
-                if matches.moment_ms is not None:
+                # No time passes between events of one time, as in Flink.
+                if timestamp != passed_ms and matches.moment_ms is not None:
                     self._pass_time(matches, timestamp)
+                passed_ms = timestamp
                 self._take(matches, value, timestamp)
             if waiting:
                 new_wake_ms = entry[WAKE] = waiting.first_ms + self._delay_ms
