@@ -9,9 +9,9 @@ for the loop's next event, and one that waits for the next stage. Together they 
 does, so such an event may be left out too, where their number does not show: in timeouts, and in
 what a skip strategy leaves of matches that begin with the same event.
 
-So conditions are evaluated for each event, also those that no partial match waits for. One that is
-costly should follow a cheap one (``where(cheap).where(costly)``), or take a context, too: what takes
-a context is evaluated only for partial matches.
+So conditions are evaluated for each event, also those that no partial match waits for. A costly one
+should follow a cheap one: ``where(cheap).where(costly)``. With a context as its second argument it
+is evaluated only for partial matches; if no cheap one comes before it, all events are kept.
 """
 
 from __future__ import annotations
