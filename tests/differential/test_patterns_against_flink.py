@@ -20,7 +20,10 @@ from headrace.errors import HeadraceError
 from headrace.testing import KeyedHarness
 from tests.differential.patterns import Case, Event, build
 
-pytestmark = pytest.mark.differential
+pytestmark = [
+    pytest.mark.differential,
+    pytest.mark.filterwarnings("ignore:pattern .*, built at"),
+]
 
 GOLDENS = Path(__file__).parent / "goldens_patterns.jsonl"
 LATE, TIMEOUT = OutputTag("late"), OutputTag("timeout")

@@ -1,0 +1,294 @@
+"""Warnings of patterns that are valid, and probably not meant."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+
+from headrace.cep import CEP, AfterMatchSkipStrategy, Pattern, WithinType
+from headrace.cep._advice import advice
+from headrace.cep._checks import checked_automaton
+from headrace.common import Duration
+from headrace.datastream import StreamExecutionEnvironment
+from tests.differential.patterns import build
+from tests.differential.test_patterns_against_flink import GOLDENS
+
+GAP = WithinType.PREVIOUS_AND_CURRENT
+TO_NEXT = AfterMatchSkipStrategy.skip_to_next()
+PAST_LAST = AfterMatchSkipStrategy.skip_past_last_event()
+MINUTE = Duration.of_minutes(1)
+
+
+def small(event: Any) -> bool:
+    return bool(event < 3)
+
+
+def large(event: Any) -> bool:
+    return bool(event > 5)
+
+
+def begin(name: str = "a", skip: AfterMatchSkipStrategy | None = None) -> Pattern:
+    return Pattern.begin(name, skip).where(small)
+
+
+def given(pattern: Pattern) -> list[str]:
+    stages, skip = pattern._stages(), pattern._skip._skip
+    return advice(stages, skip, checked_automaton(stages, skip, "here"))
+
+
+Build = Callable[[], Pattern]
+WARNED: dict[str, tuple[Build, str]] = {
+    # Nothing removes partial matches.
+    "combinations": (
+        lambda: begin(skip=PAST_LAST).one_or_more().allow_combinations().next("b"),
+        r"stage 'a' loops and may leave .* can double .*add within\(\), or until\(\)",
+    ),
+    "a loop after any": (
+        lambda: begin(skip=PAST_LAST).followed_by_any("b").one_or_more().next("c"),
+        r"'b' loops after followed_by_any\(\)",
+    ),
+    "any in a loop": (
+        lambda: (
+            Pattern.begin(begin("x").followed_by_any("y"), PAST_LAST).times_or_more(2).next("b")
+        ),
+        r"group \(x, y\) loops and may leave out .* can double",
+    ),
+    "a relaxed loop": (
+        lambda: begin().one_or_more().next("b"),
+        "'a' loops, and its .* without end",
+    ),
+    "any": (lambda: begin().followed_by_any("b"), r"'b': .* because of followed_by_any\(\)"),
+    "some combinations": (
+        lambda: begin().times(2).allow_combinations(),
+        r"'a': .* because of allow_combinations\(\)",
+    ),
+    # Limits that do not hold.
+    "a gap in a loop": (
+        lambda: begin().next("b").one_or_more().within(3, GAP).within(5),
+        r"'b': within\(..., PREVIOUS_AND_CURRENT\) has no effect on a stage with times",
+    ),
+    "a gap on a group": (
+        lambda: begin().next(begin("x")).within(3, GAP),
+        "no effect on a group",
+    ),
+    "a gap at the start": (lambda: begin().within(3, GAP).next("b"), "there is no stage before"),
+    "a gap before another stage": (
+        lambda: begin().not_followed_by("b").where(large).within(3, GAP).followed_by("c"),
+        r"no effect on not_followed_by\(\) before another stage",
+    ),
+    "within at the end of a group": (
+        lambda: begin().next(begin("x").within(3)),
+        "'x': within.. on the last stage of a group has no effect",
+    ),
+    "the time of one repetition": (
+        lambda: begin().times(2, window_time=3),
+        "'a': the time .* has no effect",
+    ),
+    "the time of a loop at the start": (
+        lambda: begin().one_or_more(3).within(5),
+        "'a': the time between its events has no effect",
+    ),
+    "the time of a loop": (
+        lambda: begin().next("b").one_or_more(3).within(5),
+        "'b': the time between its events holds only before event 1 of the stage",
+    ),
+    "the time of repetitions": (
+        lambda: begin().next("b").times(4, window_time=3),
+        "only before event 1 to 3 of the stage",
+    ),
+    "the time of first repetitions": (
+        lambda: begin().times(4, window_time=3),
+        "event 2 to 3 of the stage",
+    ),
+    "the time of a group": (
+        lambda: Pattern.begin(begin("x")).times(2, window_time=3),
+        r"group \(x\): the time between its events has no effect",
+    ),
+    # Negative stages.
+    "no event may come next": (
+        lambda: begin().not_next("b").next("c"),
+        "'b' has no condition, .* the stages after it never take one",
+    ),
+    "no event may come": (
+        lambda: begin().not_followed_by("b").followed_by("c"),
+        "'b' has no condition, .* the stages after it never take one",
+    ),
+    "no event may come at the end": (lambda: begin().not_next("b"), "'b' .* never matches"),
+    "the same condition": (
+        lambda: begin().not_followed_by("b").where(large).followed_by("c").where(large),
+        "'c' never takes an event: it has the same condition as 'b'",
+    ),
+    "the same condition, and another": (
+        lambda: begin().not_next("b").where(large).next("c").where(small).where(large),
+        "'c' never takes an event",
+    ),
+    "the same condition in a group": (
+        lambda: begin().not_followed_by("b").where(large).next(Pattern.begin("c").where(large)),
+        "'c' never takes an event",
+    ),
+    "the same condition after an optional stage": (
+        lambda: (
+            begin()
+            .not_followed_by("b")
+            .where(large)
+            .next("c")
+            .where(small)
+            .optional()
+            .next("d")
+            .where(large)
+        ),
+        "'d' never takes an event",
+    ),
+    "not at the end of a group": (
+        lambda: begin().next(begin("x").not_followed_by("y").where(large)),
+        r"'y': not_followed_by\(\) at the end of a group has no effect.*add within",
+    ),
+    "not at the end of a group that loops": (
+        lambda: Pattern.begin(begin("x").not_followed_by("y").where(large)).one_or_more().within(5),
+        "'y': not_followed_by.. at the end of a group has no effect",
+    ),
+    # The end.
+    "optional after a loop": (
+        lambda: begin().one_or_more().consecutive().next("b").optional(),
+        "'b' is optional after a loop",
+    ),
+    "optional, and dropped": (
+        lambda: begin(skip=PAST_LAST).next("b").optional(),
+        "'b' takes no event: the match without it comes first",
+    ),
+    "longer, and dropped": (
+        lambda: begin(skip=TO_NEXT).next("b").times_or_more(2),
+        r"'b', the last one, takes no more than 2: .*use times\(2\)",
+    ),
+    # Skip strategies.
+    "to a stage without events": (
+        lambda: (
+            begin(skip=AfterMatchSkipStrategy.skip_to_first("b"))
+            .not_next("b")
+            .where(large)
+            .next("c")
+        ),
+        "'b', which takes no event: it drops nothing",
+    ),
+    "to the first stage": (
+        lambda: begin(skip=AfterMatchSkipStrategy.skip_to_first("a")).next("b"),
+        "'a', whose event is the first one",
+    ),
+    "to the first stage, or fail": (
+        lambda: Pattern.begin(
+            "a", AfterMatchSkipStrategy.skip_to_last("a").throw_exception_on_miss()
+        ).next("b"),
+        "each match fails the job",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WARNED)
+def test_what_is_probably_not_meant(case: str) -> None:
+    make, says = WARNED[case]
+    (found,) = given(make())
+    assert re.search(says, found), found
+    assert found in make().explain()
+
+
+ORDINARY: dict[str, Build] = {
+    "in turn": lambda: begin().next("b").followed_by("c"),
+    "card fraud": lambda: (
+        begin(skip=PAST_LAST)
+        .not_followed_by("b")
+        .where(large)
+        .followed_by("c")
+        .times(2)
+        .within(MINUTE)
+    ),
+    "silence": lambda: begin().not_followed_by("b").within(MINUTE),
+    "no answer": lambda: begin().not_followed_by("b").where(large).within(MINUTE),
+    "no answer, within a gap": lambda: begin().not_followed_by("b").where(large).within(3, GAP),
+    "a loop in time": lambda: begin().one_or_more().followed_by("b").within(MINUTE),
+    "combinations in time": lambda: begin().times(3).allow_combinations().within(MINUTE),
+    "a loop that ends": lambda: begin().one_or_more().until(large).followed_by("b"),
+    "a strict loop": lambda: begin().next("b").times_or_more(2).consecutive().next("c"),
+    "a loop that is dropped": lambda: begin(skip=PAST_LAST).one_or_more().greedy().next("b"),
+    "a group": lambda: Pattern.begin(begin("x").followed_by("y")).times(2).next("b"),
+    "optional": lambda: begin().next("b").optional().next("c"),
+    "the same condition later": lambda: (
+        begin().not_next("b").where(large).followed_by("c").where(large)
+    ),
+    "another condition between": lambda: (
+        begin()
+        .not_followed_by("b")
+        .where(large)
+        .followed_by("c")
+        .where(small)
+        .next("d")
+        .where(large)
+    ),
+    "a gap": lambda: begin().next("b").within(3, GAP),
+    "skip to the second": lambda: begin(skip=AfterMatchSkipStrategy.skip_to_first("b")).next("b"),
+    "skip to the last of a loop": lambda: (
+        begin(skip=AfterMatchSkipStrategy.skip_to_last("a")).times(2).next("b")
+    ),
+    "not at the end of the last group": lambda: (
+        begin().next(begin("x").not_followed_by("y").where(large)).within(5)
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ORDINARY)
+def test_ordinary_patterns_give_no_warning(case: str) -> None:
+    assert given(ORDINARY[case]()) == []
+    assert "Warnings" not in ORDINARY[case]().explain()
+
+
+@cache
+def of_goldens() -> list[tuple[list[str], Any]]:
+    """The warnings of each random pattern, and the matches that Flink found."""
+    found = []
+    for line in GOLDENS.read_text("utf-8").splitlines():
+        case = json.loads(line)
+        if "error" not in case["flink"]:
+            pattern = build(case["given"]["pattern"], case["given"]["skip"])
+            found.append((given(pattern), case["flink"]["matches"]))
+    return found
+
+
+def test_what_never_matches_has_no_match_in_flink() -> None:
+    ever = 0
+    for found, matches in of_goldens():
+        for each in found:
+            if each.endswith("never matches"):
+                assert matches == [], each
+                ever += 1
+    assert ever > 0
+
+
+def test_what_takes_no_more_events_takes_no_more_in_flink() -> None:
+    ever = held_back = 0
+    for found, matches in of_goldens():
+        for each in found:
+            at_most = re.match(r"stage '(\w+)', the last one, takes no more than (\d)", each)
+            never = re.match(r"stage '(\w+)' takes no event: the match without", each)
+            if at_most is None and never is None:
+                continue
+            stage, most = (at_most[1], int(at_most[2])) if at_most else (never[1], 0)  # type: ignore[index]
+            counts = [len(match.get(stage, ())) for _, match in matches]
+            ever += len(counts)
+            held_back += sum(count > most for count in counts)
+    assert ever > 50 and held_back <= 1
+
+
+def test_a_pattern_is_warned_of_where_it_is_used() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    stream = env.from_collection([1, 2])
+    with pytest.warns(UserWarning, match=r"pattern a, b, built at .*test_advice.py:\d+: ") as noted:
+        CEP.pattern(stream, begin().followed_by_any("b"))
+    assert [each.filename for each in noted] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CEP.pattern(stream, begin().followed_by("b"))
