@@ -102,6 +102,7 @@ class PatternSpec(OperatorSpec):
 
     @property
     def traits(self) -> Traits:  # type: ignore[override]
+        """Has timers of event time, or of processing time."""
         if self.is_event_time:
             return replace(_TRAITS, event_timers=True, event_time=True, watermarks_in_batch=True)
         return replace(_TRAITS, processing_timers=True)
