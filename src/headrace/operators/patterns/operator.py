@@ -217,6 +217,7 @@ class PatternOperator(StatefulOperator):
     def _match_now(self, keys: list[Any], values: list[Any]) -> None:
         """Match events in processing time; the matches of a key are read and stored once."""
         now_ms, backend = self.key_context.now_ms, self.key_context.backend
+        node = self.node  # noqa: F841  # with key and value for the notes of a condition's error
         loaded: dict[Any, tuple[Entry, Matches]] = {}
         for key, value in zip(keys, values, strict=True):
             found = loaded.get(key)
@@ -232,6 +233,7 @@ class PatternOperator(StatefulOperator):
     def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Match the events of a key that have waited for this time."""
         key, backend = timer.key, self.key_context.backend
+        node = self.node  # noqa: F841  # with key and value for the notes of a condition's error
         entry = backend.enter(key)
         if entry.get(WAKE) != timer.time_ms:
             return  # an earlier timer has taken its place
