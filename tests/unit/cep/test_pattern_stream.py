@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -243,6 +244,27 @@ def test_side_outputs_of_late_events_need_event_time() -> None:
     with pytest.warns(UserWarning, match="no event is late") as noted:
         late.process(Process())
     assert [each.filename for each in noted] == [__file__]
+
+
+def raising(event: Any) -> bool:
+    return bool(event[2])
+
+
+@pytest.mark.parametrize("is_event_time", [True, False])
+def test_a_condition_that_raises_has_operator_key_and_event_in_its_notes(
+    is_event_time: bool,
+) -> None:
+    def program(env: StreamExecutionEnvironment) -> Any:
+        stream = env.from_collection(EVENTS[:1]).assign_timestamps_and_watermarks(TIMES)
+        keyed = stream.key_by(lambda event: event[0])
+        found = CEP.pattern(keyed, Pattern.begin("x").where(raising))
+        return (found if is_event_time else found.in_processing_time()).select(times)
+
+    with pytest.raises(IndexError) as raised:
+        run_pipeline(program)
+    (note,) = raised.value.__notes__
+    assert re.search(r"operator: Pattern .*test_pattern_stream.py:\d+", note)
+    assert "key:      'a'" in note and "record:   ('a', 0)" in note
 
 
 def test_more_partial_matches_than_the_limit_fail_the_job_or_are_dropped() -> None:
