@@ -24,7 +24,8 @@ from headrace.cep import (
 )
 from headrace.common import Types, WatermarkStrategy
 from headrace.datastream import DataStream, MapFunction, OutputTag, StreamExecutionEnvironment
-from headrace.errors import JobError, PlanError, WrongFunctionError
+from headrace.errors import PlanError, WrongFunctionError
+from headrace.operators.patterns.operator import Limit
 from headrace.testing import run_pipeline
 
 OVER, LATE = OutputTag("over"), OutputTag("late")
@@ -267,18 +268,15 @@ def test_a_condition_that_raises_has_operator_key_and_event_in_its_notes(
     assert "key:      'a'" in note and "record:   ('a', 0)" in note
 
 
-def test_more_partial_matches_than_the_limit_fail_the_job_or_are_dropped() -> None:
-    def limited(overflow: Overflow) -> Any:
-        events = [("a", 0), ("a", 1), ("a", 2), ("b", 3)]
-
-        def program(env: StreamExecutionEnvironment) -> Any:
-            # One more than the started ones: the start state is a partial match, too.
-            stream = in_stream(env, events).limit_partial_matches(3, overflow)
-            return stream.select(times)
-
-        return sorted(run_pipeline(program).only)
-
-    assert limited(Overflow.DROP_OLDEST) == [[1, 3], [2, 3]]
-    assert limited(Overflow.DROP_NEWEST) == [[0, 3], [1, 3]]
-    with pytest.raises(JobError, match="more than the limit of 3"):
-        limited(Overflow.FAIL)
+def test_the_limit_of_partial_matches_is_the_operators() -> None:
+    stream = in_stream(StreamExecutionEnvironment.get_execution_environment())
+    limited = stream.limit_partial_matches(3, Overflow.DROP_OLDEST)
+    specs: list[Any] = [
+        each.select(times)._edges[0].source.spec  # type: ignore[union-attr]
+        for each in (stream, limited, limited.limit_partial_matches(5))
+    ]
+    assert [each.limit for each in specs] == [
+        Limit(10_000, Overflow.FAIL),
+        Limit(3, Overflow.DROP_OLDEST),
+        Limit(5, Overflow.FAIL),
+    ]
