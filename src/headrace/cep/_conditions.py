@@ -16,7 +16,7 @@ _HINT = "lambda event: event.price > 100, or lambda event, ctx: ..."
 
 
 def to_condition(given: Any, call: str, site: Any = None) -> Condition:
-    """Return a condition of a user's function or object.
+    """Return a condition of a user's function or object; what is one already stays as it is.
 
     ``call`` and ``site``: for error messages.
 
@@ -24,6 +24,8 @@ def to_condition(given: Any, call: str, site: Any = None) -> Condition:
         WrongFunctionError: it is neither, takes neither one nor two arguments, or does not return
             whether the condition holds, as a coroutine or a generator.
     """
+    if isinstance(given, Condition):
+        return given
     where = {} if site is None else {"called": str(site)}
     if isinstance(given, IterativeCondition | FilterFunction):
         takes_context = isinstance(given, IterativeCondition)

@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from headrace.cep import CEP, AfterMatchSkipStrategy, Pattern, WithinType
-from headrace.cep._advice import advice
+from headrace.cep._advice import advice, limited_events
 from headrace.cep._checks import checked_automaton
 from headrace.common import Duration
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.operators.patterns.compiler import compile_stages
+from headrace.operators.patterns.matcher import Event, Matcher
 from tests.differential.patterns import build
 from tests.differential.test_patterns_against_flink import GOLDENS
 
@@ -244,6 +246,40 @@ ORDINARY: dict[str, Build] = {
 def test_ordinary_patterns_give_no_warning(case: str) -> None:
     assert given(ORDINARY[case]()) == []
     assert "Warnings" not in ORDINARY[case]().explain()
+
+
+LIMITED: dict[str, Callable[[Pattern], Pattern]] = {
+    "times(4)": lambda stage: stage.times(4, window_time=10),
+    "times(2, 4)": lambda stage: stage.times(2, 4, window_time=10),
+    "times(1)": lambda stage: stage.times(1, window_time=10),
+    "one_or_more()": lambda stage: stage.one_or_more(10),
+    "times_or_more(3)": lambda stage: stage.times_or_more(3, 10),
+}
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("quantified", LIMITED)
+def test_a_time_between_events_holds_before_the_events_that_are_named(
+    quantified: str, is_first: bool
+) -> None:
+    """A pause of 100 ms before one of the events ends a match exactly if it is named."""
+    stage = Pattern.begin("b") if is_first else Pattern.begin("a").next("b")
+    pattern = LIMITED[quantified](stage).consecutive().within(1_000)
+    (*_, of_b) = pattern._stages()
+    assert of_b.times is not None
+    most = of_b.times.most or 5
+    ended = []
+    for number in range(2 if is_first else 1, most + 1):
+        matcher = Matcher(compile_stages(pattern._stages()), pattern._skip._skip)
+        matches, lengths, time_ms = matcher.begin(), [0], 0
+        for place in range(0 if not is_first else 1, most + 1):
+            time_ms += 100 if place == number else 1
+            matcher.advance(matches, time_ms)
+            found = matcher.process(matches, Event(place, time_ms, place))
+            lengths += [len(each.events()["b"]) for each in found]
+        if max(lengths) < most:
+            ended.append(number)
+    assert ended == [*limited_events(of_b, is_first)]
 
 
 @cache

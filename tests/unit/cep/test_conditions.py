@@ -18,6 +18,7 @@ from headrace.cep import (
 from headrace.cep._conditions import to_condition
 from headrace.datastream import FilterFunction, MapFunction
 from headrace.errors import WrongFunctionError
+from headrace.operators.patterns.conditions import Subtype
 
 
 class Context:
@@ -95,6 +96,11 @@ def with_rest(event: int, *rest: Any) -> bool:
 )
 def test_functions_and_objects_are_conditions(condition: Any) -> None:
     assert [holds(condition, event) for event in (7, 8)] == [False, True]
+
+
+def test_a_condition_of_the_operator_stays_as_it_is() -> None:
+    condition = Subtype(int)
+    assert to_condition(condition, "where") is condition
 
 
 def test_others_are_conditions_too() -> None:
