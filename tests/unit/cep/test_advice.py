@@ -248,6 +248,69 @@ def test_ordinary_patterns_give_no_warning(case: str) -> None:
     assert "Warnings" not in ORDINARY[case]().explain()
 
 
+NO_EFFECT: dict[str, tuple[Build, Build]] = {
+    "a gap in a loop": (
+        lambda: begin().next("b").one_or_more().within(3, GAP).within(5),
+        lambda: begin().next("b").one_or_more().within(5),
+    ),
+    "a gap on a group": (
+        lambda: begin().next(begin("x")).within(3, GAP),
+        lambda: begin().next(begin("x")),
+    ),
+    "a gap on a group that repeats": (
+        lambda: Pattern.begin(begin("x")).times(2).within(3, GAP),
+        lambda: Pattern.begin(begin("x")).times(2),
+    ),
+    "a gap at the start": (
+        lambda: begin().within(3, GAP).next("b"),
+        lambda: begin().next("b"),
+    ),
+    "a gap before another stage": (
+        lambda: begin().not_followed_by("b").where(large).within(3, GAP).followed_by("c"),
+        lambda: begin().not_followed_by("b").where(large).followed_by("c"),
+    ),
+    "within at the end of a group": (
+        lambda: begin().next(begin("x").within(3)).next("b"),
+        lambda: begin().next(begin("x")).next("b"),
+    ),
+    "the time of one repetition": (
+        lambda: begin().next("b").times(1, window_time=3),
+        lambda: begin().next("b").times(1),
+    ),
+    "the time of a loop at the start": (
+        lambda: begin().one_or_more(3).within(5),
+        lambda: begin().one_or_more().within(5),
+    ),
+    "the time of a group": (
+        lambda: Pattern.begin(begin("x")).times(2, window_time=3),
+        lambda: Pattern.begin(begin("x")).times(2),
+    ),
+    "not at the end of a group": (
+        lambda: begin().next(begin("x").not_followed_by("y").where(large)),
+        lambda: begin().next(begin("x")),
+    ),
+    "not at the end of a group that loops": (
+        lambda: Pattern.begin(begin("x").not_followed_by("y").where(large)).one_or_more().within(5),
+        lambda: Pattern.begin(begin("x")).one_or_more().within(5),
+    ),
+    "not at the end of a group before another stage": (
+        lambda: Pattern.begin(begin("x").not_followed_by("y").where(large)).next("b").within(5),
+        lambda: Pattern.begin(begin("x")).next("b").within(5),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NO_EFFECT)
+def test_what_has_no_effect_changes_neither_states_nor_limits(case: str) -> None:
+    make, make_without = NO_EFFECT[case]
+    (found,) = [each for each in given(make()) if "no effect" in each]
+    assert found not in given(make_without())
+    texts = [each().explain() for each in (make, make_without)]
+    first, second = (re.search(r"^Time$.*^Kept", each, re.M | re.S) for each in texts)
+    assert first is not None and second is not None
+    assert first[0] == second[0]
+
+
 LIMITED: dict[str, Callable[[Pattern], Pattern]] = {
     "times(4)": lambda stage: stage.times(4, window_time=10),
     "times(2, 4)": lambda stage: stage.times(2, 4, window_time=10),
