@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -165,32 +166,82 @@ def _forbidden(place: _Place, is_limited: bool) -> Iterator[str]:
         )
         return
     if stage.condition is None:
-        if not (is_not_followed_by and place.is_last):
-            yield (
-                f"{title} has no condition, so that no event may come: the stages after it never"
-                " take one"
-                if not place.is_last
-                else f"{title} has no condition, so that no event may come next: the pattern never"
-                " matches"
-            )
+        yield from _forbids_all(place)
         return
-    for after in place.stages[place.at + 1 :]:
+    # A stage after an optional one may take the event, if the optional stage has taken one.
+    for after, completes in itertools.islice(_next_takers(place), 1):
+        first = _first_stage(after)
+        if stage.condition not in _parts(first.condition):
+            return
+        same = f"the same condition as {stage.name!r}, which must not come before it"
+        if completes is False:
+            yield f"{_title(first)} never takes an event: it has {same}"
+        elif completes:
+            yield (
+                f"{_title(first)} has {same}: an event that completes a match is taken although it"
+                " must not come, as in Flink"
+            )
+
+
+def _forbids_all(place: _Place) -> Iterator[str]:
+    """A negative stage without a condition, which is right only at the end: silence."""
+    title = _title(place.stage)
+    is_not_followed_by = place.stage.follows is Follows.NOT_FOLLOWED_BY
+    if place.is_last:
+        if not is_not_followed_by and not place.groups:
+            yield f"{title} has no condition, so no event may come next: the pattern never matches"
+        return
+    ways = [completes for _, completes in _next_takers(place)]
+    if not is_not_followed_by or all(each is False for each in ways):
+        yield f"{title} has no condition, so no event may come: the stages after it never take one"
+    elif any(ways):
+        yield (
+            f"{title} has no condition, so no event may come, except one that completes a match:"
+            " next() says the same"
+        )
+
+
+def _next_takers(place: _Place) -> Iterator[tuple[Stage, bool | None]]:
+    """Yield the stages that may take the first event after a negative stage.
+
+    With each: whether that event completes a match, so that it is taken even if it must not come
+    (Flink's rule for ``not_followed_by``); None: not known.
+    """
+    is_not_followed_by = place.stage.follows is Follows.NOT_FOLLOWED_BY
+    for at in range(place.at + 1, len(place.stages)):
+        after = place.stages[at]
         if after.follows.is_negative:
             continue
-        if not is_not_followed_by and (
-            after.follows is not Follows.NEXT or place.stages[place.at + 1] is not after
-        ):
+        if is_not_followed_by:
+            yield after, _completes(place, at)
+        elif after.follows is Follows.NEXT and at == place.at + 1:
+            yield after, False
+        if not (is_not_followed_by and after.is_optional):
             return
-        first = after
-        while first.group is not None:
-            first = first.group[0]
-        if stage.condition in _parts(first.condition):
-            yield (
-                f"{_title(first)} never takes an event: it has the same condition as"
-                f" {stage.name!r}, which must not come before it"
-            )
-        if not after.is_optional:
-            return
+
+
+def _completes(place: _Place, at: int) -> bool | None:
+    """Whether a match is complete with the first event of the stage at a place; None: not known."""
+    rest = list(place.stages[at + 1 :])
+    is_waiting = bool(rest) and rest[-1].follows.is_negative
+    stage, in_groups = place.stages[at], bool(place.groups)
+    for each in place.groups:
+        rest += each.stages[each.at + 1 :]
+    while stage.group is not None:
+        in_groups = True
+        rest += stage.group[1:]
+        is_waiting = is_waiting or (stage.times is not None and stage.times.least > 1)
+        stage = stage.group[0]
+    is_waiting = is_waiting or (stage.times is not None and stage.times.least > 1)
+    if is_waiting or any(not (each.follows.is_negative or each.is_optional) for each in rest):
+        return False
+    return None if in_groups or any(each.follows.is_negative for each in rest) else True
+
+
+def _first_stage(stage: Stage) -> Stage:
+    while stage.group is not None:
+        stage = stage.group[0]
+    return stage
 
 
 def _parts(condition: Condition | None) -> list[Condition]:

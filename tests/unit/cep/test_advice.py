@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
@@ -42,6 +43,10 @@ def begin(name: str = "a", skip: AfterMatchSkipStrategy | None = None) -> Patter
 def given(pattern: Pattern) -> list[str]:
     stages, skip = pattern._stages(), pattern._skip._skip
     return advice(stages, skip, checked_automaton(stages, skip, "here"))
+
+
+def not_large() -> Pattern:
+    return begin().not_followed_by("b").where(large)
 
 
 Build = Callable[[], Pattern]
@@ -118,12 +123,20 @@ WARNED: dict[str, tuple[Build, str]] = {
         "'b' has no condition, .* the stages after it never take one",
     ),
     "no event may come": (
-        lambda: begin().not_followed_by("b").followed_by("c"),
+        lambda: begin().not_followed_by("b").followed_by("c").next("d"),
         "'b' has no condition, .* the stages after it never take one",
+    ),
+    "no event may come, except the last": (
+        lambda: begin().not_followed_by("b").followed_by("c").where(large),
+        r"'b' has no condition, .* except one that completes a match: next\(\)",
     ),
     "no event may come at the end": (lambda: begin().not_next("b"), "'b' .* never matches"),
     "the same condition": (
-        lambda: begin().not_followed_by("b").where(large).followed_by("c").where(large),
+        lambda: not_large().followed_by("c").where(large).next("d"),
+        "'c' never takes an event: it has the same condition as 'b'",
+    ),
+    "the same condition, twice": (
+        lambda: not_large().followed_by("c").where(large).times(2),
         "'c' never takes an event: it has the same condition as 'b'",
     ),
     "the same condition, and another": (
@@ -131,21 +144,16 @@ WARNED: dict[str, tuple[Build, str]] = {
         "'c' never takes an event",
     ),
     "the same condition in a group": (
-        lambda: begin().not_followed_by("b").where(large).next(Pattern.begin("c").where(large)),
+        lambda: not_large().next(Pattern.begin("c").where(large).next("d")),
         "'c' never takes an event",
     ),
-    "the same condition after an optional stage": (
-        lambda: (
-            begin()
-            .not_followed_by("b")
-            .where(large)
-            .next("c")
-            .where(small)
-            .optional()
-            .next("d")
-            .where(large)
-        ),
-        "'d' never takes an event",
+    "the same condition, optional": (
+        lambda: not_large().followed_by("c").where(large).optional().next("d"),
+        "'c' never takes an event",
+    ),
+    "the same condition at the end": (
+        lambda: not_large().followed_by("c").where(large),
+        "'c' has the same condition as 'b', .* completes a match is taken although",
     ),
     "not at the end of a group": (
         lambda: begin().next(begin("x").not_followed_by("y").where(large)),
@@ -200,6 +208,9 @@ def test_what_is_probably_not_meant(case: str) -> None:
 
 
 ORDINARY: dict[str, Build] = {
+    "the same condition after an optional stage": lambda: (
+        not_large().next("x").where(small).optional().next("c").where(large).next("d")
+    ),
     "in turn": lambda: begin().next("b").followed_by("c"),
     "card fraud": lambda: (
         begin(skip=PAST_LAST)
@@ -309,6 +320,54 @@ def test_what_has_no_effect_changes_neither_states_nor_limits(case: str) -> None
     first, second = (re.search(r"^Time$.*^Kept", each, re.M | re.S) for each in texts)
     assert first is not None and second is not None
     assert first[0] == second[0]
+
+
+NEVER = {
+    "the same condition": "c",
+    "the same condition, twice": "c",
+    "the same condition, and another": "c",
+    "the same condition in a group": "c",
+    "the same condition, optional": "c",
+    "no event may come next": "c",
+    "no event may come": "c",
+    "no event may come at the end": "a",
+}
+"""Of cases of ``WARNED``: the stage that is in no match."""
+
+
+def matches_of(pattern: Pattern, events: Iterable[int]) -> Iterator[dict[str, list[Any]]]:
+    """The matches in events of one ms each, and of the time after them."""
+    matcher = Matcher(compile_stages(pattern._stages()), pattern._skip._skip)
+    matches, at = matcher.begin(), 0
+    for at, event in enumerate(events):
+        yield from (match.events() for match in matcher.advance(matches, at)[0])
+        yield from (match.events() for match in matcher.process(matches, Event(event, at, at)))
+    yield from (match.events() for match in matcher.advance(matches, at + 100_000)[0])
+
+
+@pytest.mark.parametrize("case", NEVER)
+def test_a_stage_that_never_takes_an_event_is_in_no_match(case: str) -> None:
+    for length in range(1, 6):
+        for events in itertools.product([1, 4, 7], repeat=length):
+            for match in matches_of(WARNED[case][0](), events):
+                assert NEVER[case] not in match, events
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *(ORDINARY[each] for each in ("silence", "the same condition later")),
+        ORDINARY["another condition between"],
+        ORDINARY["the same condition after an optional stage"],
+        WARNED["the same condition at the end"][0],
+        WARNED["no event may come, except the last"][0],
+    ],
+)
+def test_what_is_like_it_has_matches(pattern: Build) -> None:
+    made = pattern()
+    last = [each.name for each in made._stages() if not each.follows.is_negative][-1]
+    sequences = itertools.product([1, 4, 7], repeat=4)
+    assert any(last in match for each in sequences for match in matches_of(made, each))
 
 
 LIMITED: dict[str, Callable[[Pattern], Pattern]] = {
