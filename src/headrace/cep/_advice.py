@@ -2,58 +2,26 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
-from headrace.cep._checks import names_of, of_all_groups
+from headrace.cep._checks import Stages, of_all_groups
+from headrace.cep._negative_stages import forbidden_advice
+from headrace.cep._places import Place, places, title_of
 from headrace.operators.patterns.automaton import Automaton
-from headrace.operators.patterns.conditions import Condition, conjuncts
 from headrace.operators.patterns.skips import Skip, SkipPastLastEvent, SkipToNext, SkipToStage
 from headrace.operators.patterns.stages import Contiguity, Follows, Stage
-
-Stages = Sequence[Stage]
-
-
-@dataclass(frozen=True)
-class _Place:
-    """A stage in its sequence, and the places of the groups around it, the outermost first."""
-
-    stages: Stages
-    at: int
-    groups: tuple[_Place, ...] = ()
-
-    @property
-    def stage(self) -> Stage:
-        return self.stages[self.at]
-
-    @property
-    def is_last(self) -> bool:
-        return self.at + 1 == len(self.stages)
-
-    @property
-    def is_first_of_all(self) -> bool:
-        return self.at == 0 and all(each.at == 0 for each in self.groups)
-
-
-def _places(stages: Stages, groups: tuple[_Place, ...] = ()) -> Iterator[_Place]:
-    for at, stage in enumerate(stages):
-        place = _Place(stages, at, groups)
-        yield place
-        if stage.group is not None:
-            yield from _places(stage.group, (*groups, place))
 
 
 def advice(stages: Stages, skip: Skip, automaton: Automaton) -> list[str]:
     """Return the warnings for a pattern, in the order of its stages."""
     is_limited = automaton.within_ms is not None
     found: list[str] = []
-    for place in _places(stages):
+    for place in places(stages):
         if not is_limited:
             found += _growth(place, skip)
         found += _lost_limits(place)
         if place.stage.follows.is_negative:
-            found += _forbidden(place, is_limited)
+            found += forbidden_advice(place, is_limited)
     return [*found, *_end(stages, skip), *_skip_target(stages, skip)]
 
 
@@ -70,21 +38,17 @@ def limited_events(stage: Stage, is_first: bool) -> range:
     return range(2 if is_first else 1, last + 1)
 
 
-def _title(stage: Stage) -> str:
-    return f"stage {stage.name!r}" if stage.group is None else f"group ({names_of(stage.group)})"
-
-
-def _growth(place: _Place, skip: Skip) -> Iterator[str]:
+def _growth(place: Place, skip: Skip) -> Iterator[str]:
     """Partial matches that nothing ever removes; the pattern has no limit of time."""
     stage = place.stage
     if any(each.stage.until is not None for each in (*place.groups, place)):
         return
     remedy = "add within()" + (", or until()" if stage.is_looping else "")
-    title = _title(stage)
+    title = title_of(stage)
     follows_any = stage.follows is Follows.FOLLOWED_BY_ANY
     combines = stage.times is not None and stage.times.contiguity is Contiguity.RELAXED_ANY
     if stage.is_looping:
-        inner = () if stage.group is None else tuple(_places(stage.group))
+        inner = () if stage.group is None else tuple(places(stage.group))
         combines = combines or any(_is_any(each) for each in inner)
         if combines:
             yield (
@@ -111,16 +75,16 @@ def _growth(place: _Place, skip: Skip) -> Iterator[str]:
         )
 
 
-def _is_any(place: _Place) -> bool:
+def _is_any(place: Place) -> bool:
     stage = place.stage
     follows_any = place.at > 0 and stage.follows is Follows.FOLLOWED_BY_ANY
     combines = stage.times is not None and stage.times.contiguity is Contiguity.RELAXED_ANY
     return follows_any or combines
 
 
-def _lost_limits(place: _Place) -> Iterator[str]:
+def _lost_limits(place: Place) -> Iterator[str]:
     """Limits of time that have no effect, or less than it seems; all as in Flink."""
-    stage, title = place.stage, _title(place.stage)
+    stage, title = place.stage, title_of(place.stage)
     if stage.within_ms and place.groups and place.is_last:
         yield (
             f"{title}: within() on the last stage of a group has no effect, as in Flink: call it"
@@ -151,107 +115,9 @@ def _lost_limits(place: _Place) -> Iterator[str]:
             )
 
 
-def _forbidden(place: _Place, is_limited: bool) -> Iterator[str]:
-    """Negative stages that forbid too much, or nothing."""
-    stage, title = place.stage, _title(place.stage)
-    is_not_followed_by = stage.follows is Follows.NOT_FOLLOWED_BY
-    is_end = place.is_last and all(
-        each.is_last and not each.stage.is_looping for each in place.groups
-    )
-    is_effective = not place.groups or (is_end and (is_limited or stage.gap_ms))
-    if place.is_last and is_not_followed_by and not is_effective:
-        yield (
-            f"{title}: not_followed_by() at the end of a group has no effect, as in Flink: put"
-            " it after the group" + (", and add within()" if is_end else "")
-        )
-        return
-    if stage.condition is None:
-        yield from _forbids_all(place)
-        return
-    # A stage after an optional one may take the event, if the optional stage has taken one.
-    for after, completes in itertools.islice(_next_takers(place), 1):
-        first = _first_stage(after)
-        if stage.condition not in _parts(first.condition):
-            return
-        same = f"the same condition as {stage.name!r}, which must not come before it"
-        if completes is False:
-            yield f"{_title(first)} never takes an event: it has {same}"
-        elif completes:
-            yield (
-                f"{_title(first)} has {same}: an event that completes a match is taken although it"
-                " must not come, as in Flink"
-            )
-
-
-def _forbids_all(place: _Place) -> Iterator[str]:
-    """A negative stage without a condition, which is right only at the end: silence."""
-    title = _title(place.stage)
-    is_not_followed_by = place.stage.follows is Follows.NOT_FOLLOWED_BY
-    if place.is_last:
-        if not is_not_followed_by and not place.groups:
-            yield f"{title} has no condition, so no event may come next: the pattern never matches"
-        return
-    ways = [completes for _, completes in _next_takers(place)]
-    if not is_not_followed_by or all(each is False for each in ways):
-        yield f"{title} has no condition, so no event may come: the stages after it never take one"
-    elif any(ways):
-        yield (
-            f"{title} has no condition, so no event may come, except one that completes a match:"
-            " next() says the same"
-        )
-
-
-def _next_takers(place: _Place) -> Iterator[tuple[Stage, bool | None]]:
-    """Yield the stages that may take the first event after a negative stage.
-
-    With each: whether that event completes a match, so that it is taken even if it must not come
-    (Flink's rule for ``not_followed_by``); None: not known.
-    """
-    is_not_followed_by = place.stage.follows is Follows.NOT_FOLLOWED_BY
-    for at in range(place.at + 1, len(place.stages)):
-        after = place.stages[at]
-        if after.follows.is_negative:
-            continue
-        if is_not_followed_by:
-            yield after, _completes(place, at)
-        elif after.follows is Follows.NEXT and at == place.at + 1:
-            yield after, False
-        if not (is_not_followed_by and after.is_optional):
-            return
-
-
-def _completes(place: _Place, at: int) -> bool | None:
-    """Whether a match is complete with the first event of the stage at a place; None: not known."""
-    rest = list(place.stages[at + 1 :])
-    is_waiting = bool(rest) and rest[-1].follows.is_negative
-    stage, in_groups = place.stages[at], bool(place.groups)
-    for each in place.groups:
-        rest += each.stages[each.at + 1 :]
-    while stage.group is not None:
-        in_groups = True
-        rest += stage.group[1:]
-        is_waiting = is_waiting or (stage.times is not None and stage.times.least > 1)
-        stage = stage.group[0]
-    is_waiting = is_waiting or (stage.times is not None and stage.times.least > 1)
-    if is_waiting or any(not (each.follows.is_negative or each.is_optional) for each in rest):
-        return False
-    return None if in_groups or any(each.follows.is_negative for each in rest) else True
-
-
-def _first_stage(stage: Stage) -> Stage:
-    while stage.group is not None:
-        stage = stage.group[0]
-    return stage
-
-
-def _parts(condition: Condition | None) -> list[Condition]:
-    """Return the conditions that must all hold."""
-    return [] if condition is None else conjuncts(condition)
-
-
 def _end(stages: Stages, skip: Skip) -> Iterator[str]:
     """A last stage that is never reached, or reached twice."""
-    last, title = stages[-1], _title(stages[-1])
+    last, title = stages[-1], title_of(stages[-1])
     if last.follows.is_negative:
         return
     before = [each for each in stages[:-1] if not each.follows.is_negative]
