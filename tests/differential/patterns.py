@@ -1,14 +1,16 @@
 """Random patterns and events, as data that a program for Flink and one for Headrace both read.
 
-``python -m tests.differential.patterns COUNT`` prints cases, a JSON object on each line; Flink's
-answers to them are in ``goldens_patterns.jsonl`` (see ``java/README.md``).
+``python -m tests.differential.patterns COUNT UNTIL`` prints so many cases, and so many with
+``until`` of a group, a JSON object on each line; Flink's answers to them are in
+``goldens_patterns.jsonl`` (see ``java/README.md``).
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -32,8 +34,8 @@ class Event:
 # From data to patterns.
 
 
-def condition(data: Any) -> Callable[[Event, Any], bool]:
-    """Return a condition that is described as data."""
+def condition(data: Any) -> Callable[..., bool]:
+    """Return a condition that is described as data, with a context only if it needs one."""
 
     def holds(data: Any, event: Event, context: Any) -> bool:
         kind, *given = data
@@ -58,7 +60,9 @@ def condition(data: Any) -> Callable[[Event, Any], bool]:
                 return all(holds(each, event, context) for each in given)
         raise ValueError(kind)
 
-    return lambda event, context: holds(data, event, context)
+    if any(f'"{kind}"' in json.dumps(data) for kind in ("sum", "rising", "time")):
+        return lambda event, context: holds(data, event, context)
+    return lambda event: holds(data, event, None)
 
 
 def skip_strategy(data: Any) -> AfterMatchSkipStrategy | None:
@@ -263,6 +267,58 @@ def _events(random: Random, is_by_clock: bool, has_gaps: bool) -> list[Any]:
     return [*events, *[{**last, "ts": now + 200}] * has_gaps, {"watermark": now + 400}]
 
 
+# Cases with ``until`` of a group, of which every other one has a group in the group.
+
+_NESTED = 100_000
+"""Added to the number of a case."""
+
+
+def until_cases(count: int) -> Iterator[Case]:
+    """Yield so many cases."""
+    numbers = (number for number in itertools.count(10_000) if _ends_a_group(random_case(number)))
+    for place, number in enumerate(itertools.islice(numbers, count)):
+        yield until_case(number + _NESTED if place % 2 else number)
+
+
+def until_case(number: int) -> Case:
+    """Return the case of a number."""
+    if number < _NESTED:
+        return random_case(number)
+    case = {**random_case(number - _NESTED), "case": number}
+    random = Random(number)
+    for stage in case["pattern"]:
+        if _is_ended(stage):
+            _nest(random, stage["group"])
+    return case
+
+
+def _ends_a_group(case: Case) -> bool:
+    return any(map(_is_ended, case["pattern"]))
+
+
+def _is_ended(stage: Any) -> bool:
+    return "group" in stage and any(call[0] == "until" for call in stage["calls"])
+
+
+def _nest(random: Random, group: list[Any]) -> None:
+    """Make a group of one stage of a group."""
+    place = random.randrange(len(group))
+    inner = group[place]
+    if inner["how"].startswith("not"):
+        return
+    taken = [call for call in inner["calls"] if call[0] in ("where", "or_")]
+    loop = ["one_or_more"]
+    how_often: list[Any] = [[loop], [["times", 2]], [["times", 1, 2]], [["times_or_more", 1]]]
+    how_often.append([loop, ["allow_combinations"]])
+    if place:
+        how_often += [[["optional"]], [loop, ["optional"]]]
+    group[place] = {
+        "how": inner["how"],
+        "group": [{"how": "begin", "name": inner["name"], "calls": taken}],
+        "calls": random.choice(how_often),
+    }
+
+
 if __name__ == "__main__":
-    for number in range(int(sys.argv[1])):
-        print(json.dumps(random_case(number), separators=(",", ":")))
+    for case in (*map(random_case, range(int(sys.argv[1]))), *until_cases(int(sys.argv[2]))):
+        print(json.dumps(case, separators=(",", ":")))

@@ -28,6 +28,7 @@ from headrace.datastream.window import (
     TumblingEventTimeWindows,
 )
 
+from . import patterns
 from .draws import Draws, strategy
 from .functions import (
     LATE,
@@ -449,6 +450,16 @@ def _session(built: Built, flow: Flow, _: Flow, number: int) -> None:
     built.add(flow.behind(stream, results_of_sessions(flow.records, gap), Order.PER_KEY))
 
 
+def _pattern(built: Built, flow: Flow, _: Flow, number: int) -> None:
+    """Matches, and partial matches that are over."""
+    kind, limit_ms = number % patterns.KINDS, number // patterns.KINDS * 5 + 7
+    stream = patterns.found(built.keyed(flow.stream, any_order=True), kind, limit_ms)
+    built.lates.append(stream.get_side_output(LATE))
+    records = patterns.model(flow.records, kind, limit_ms)
+    both = stream.union(stream.get_side_output(patterns.OVER))
+    built.add(flow.behind(both, records, Order.NONE))
+
+
 def _count(built: Built, flow: Flow, _: Flow, number: int) -> None:
     """Windows that count, where the order within a key is certain; else they hold one record."""
     size = 1 if flow.order is Order.NONE else number % 3 + 1
@@ -587,6 +598,7 @@ _STEPS: dict[str, Callable[[Built, Flow, Flow, int], None]] = {
     "window": _window,
     "aligned": _aligned,
     "session": _session,
+    "pattern": _pattern,
     "count": _count,
     "panes": _panes,
     "running": _running,
@@ -598,7 +610,7 @@ _STEPS: dict[str, Callable[[Built, Flow, Flow, int], None]] = {
 }
 
 
-KINDS_OF_STEP = [*_STEPS, "window", "aligned", "session", "running", *_OF_TWO[2:]]
+KINDS_OF_STEP = [*_STEPS, "window", "aligned", "session", "running", "pattern", *_OF_TWO[2:]]
 """Those with state, and those of two inputs, are twice as likely."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +18,7 @@ from headrace.cep.functions import (
     PatternTimeoutFunction,
 )
 from headrace.cep.pattern import Pattern
-from headrace.common._arguments import require_instance
+from headrace.common._arguments import require_instance, require_positive
 from headrace.common._output_tag import OutputTag
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build.call_site import call_site
@@ -25,10 +27,12 @@ from headrace.datastream._build.user_functions import to_user_function
 from headrace.datastream._streams.partitioning import to_one_key
 from headrace.datastream.data_stream import DataStream, KeyedStream
 from headrace.datastream.functions import Function
-from headrace.errors import PlanError
+from headrace.errors import PlanError, WrongFunctionError
 from headrace.operators.patterns.operator import DEFAULT_LIMIT, Limit, Overflow, PatternSpec
 from headrace.operators.patterns.stages import Stage
 from headrace.runtime.user_function import UserFunction
+
+__all__ = ["CEP", "PatternStream"]
 
 
 class CEP:
@@ -49,13 +53,15 @@ class CEP:
         """
         require_instance(DataStream, input)
         require_instance(Pattern, pattern)
+        stages = pattern._stages()
+        pattern._warn(stacklevel=2)
         order = None
         if comparator is not None:
             site, stream = call_site(), input._describe()
             order = to_user_function(
                 comparator, EventComparator, "compare", "CEP.pattern", stream, site
             )
-        return PatternStream(input, pattern._stages(), pattern, order)
+        return PatternStream(input, stages, pattern, order)
 
 
 @dataclass(frozen=True)
@@ -93,8 +99,7 @@ class PatternStream:
         ``overflow``: what happens beyond it: the job fails, or the oldest or the newest are dropped
         and counted as ``numPartialMatchesDropped``.
         """
-        if count < 1:
-            raise PlanError(f"the limit of partial matches is {count}: it must be at least 1")
+        require_positive(count, "the limit of partial matches")
         return replace(self, _limit=Limit(count, require_instance(Overflow, overflow)))
 
     def process(
@@ -137,12 +142,17 @@ class PatternStream:
         output_type: TypeInformation | None,
         flat: bool,
     ) -> DataStream:
+        # Flink's overloads: the type comes after the function, or before the last one.
         if len(given) == 2 and isinstance(given[1], TypeInformation):
             output_type, given = given[1], given[:1]
+        elif len(given) == 4 and isinstance(given[2], TypeInformation):
+            output_type, given = given[2], (*given[:2], given[3])
         if len(given) not in (1, 3):
             raise PlanError(
                 f"{call}() takes a function, or a tag, a timeout function and a function;"
-                f" it got {len(given)} arguments"
+                f" it got {len(given)} arguments",
+                where={"stream": self._input._describe(), "called": str(call_site())},
+                hint=f".{call}(OutputTag('over'), on_timeout, on_match)",
             )
         function = self._to_function(given[-1], *kinds[0], call, True)
         selecting = Selecting(function.target, _caller(function), flat)
@@ -158,20 +168,33 @@ class PatternStream:
     def _to_function(
         self, given: Any, kind: type[Function], method: str, call: str, accepts_callable: bool
     ) -> UserFunction:
-        return to_user_function(
-            given,
-            kind,
-            method,
-            call,
-            self._input._describe(),
-            call_site(),
-            accepts_callable=accepts_callable,
+        stream, site = self._input._describe(), call_site()
+        function = to_user_function(
+            given, kind, method, call, stream, site, accepts_callable=accepts_callable
         )
+        called = inspect.unwrap(function.as_callable())
+        results = None
+        if inspect.iscoroutinefunction(called) or inspect.isasyncgenfunction(called):
+            results = "the asynchronous", "call AsyncDataStream on the matches"
+        elif call == "select" and inspect.isgeneratorfunction(called):
+            results = "the generator", "return one result; flat_select() takes functions that yield"
+        if results is not None:
+            raise WrongFunctionError(
+                f"{call}() cannot use {results[0]} function {function.name}",
+                where={"stream": stream, "called": str(site)},
+                hint=results[1],
+            )
+        return function
 
     def _add(
         self, function: UserFunction, call: str, output_type: TypeInformation | None
     ) -> DataStream:
         stream = self._input
+        if self._late is not None and not self._is_event_time:
+            warnings.warn(
+                "side_output_late_data() has no effect in processing time: no event is late",
+                stacklevel=3 if call == "process" else 4,
+            )
         spec = PatternSpec(
             function,
             self._stages,

@@ -114,6 +114,7 @@ def program_of(
         job_parameters=options.read(configuration, options.JOB_PARAMETERS),
         moved_classes=options.read(configuration, options.MOVED_CLASSES),
         accept_bounds=options.read(configuration, options.RESTORE_ACCEPT_BOUNDS),
+        drop_partial_matches=options.read(configuration, options.RESTORE_DROP_PARTIAL_MATCHES),
         allow_pickles=options.read(configuration, options.RESTORE_ALLOW_PICKLES),
         log_levels=options.log_levels(configuration.to_dict()),
         queryable=(*options.read(configuration, options.QUERYABLE_STATE),),

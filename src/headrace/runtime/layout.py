@@ -11,7 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
-from headrace.common._options.catalogue import IGNORE_UNCLAIMED_STATE, RESTORE_ACCEPT_BOUNDS
+from headrace.common._options.catalogue import (
+    IGNORE_UNCLAIMED_STATE,
+    RESTORE_ACCEPT_BOUNDS,
+    RESTORE_DROP_PARTIAL_MATCHES,
+)
 from headrace.errors import CheckpointError
 from headrace.runtime.program import JobProgram
 
@@ -27,8 +31,8 @@ class StatefulPart:
     ``stage``: the number of the stage with its state on Spark. ``key_groups``: the number of its
     key groups, or of instances with operator state; 0 if it has broadcast state only.
     ``instances``: whether it has operator state, which is redistributed if the number of instances
-    changes. ``removes_after_ms``: how long it keeps the records of each side (see
-    ``OperatorSpec``).
+    changes. ``removes_after_ms``: how long it keeps the records of each side; ``pattern``: the
+    stages of its pattern (see ``OperatorSpec``).
     """
 
     id: str
@@ -40,6 +44,7 @@ class StatefulPart:
     key_groups: int = 0
     instances: bool = False
     removes_after_ms: tuple[int | None, ...] = ()
+    pattern: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
         return f"{self.role} {self.name!r} ({f'uid={self.uid}' if self.uid else f'id={self.id}'})"
@@ -82,7 +87,13 @@ class Layout:
                 hint="use the version of Headrace that wrote it",
             )
         parts = tuple(
-            StatefulPart(**{**part, "removes_after_ms": (*part.get("removes_after_ms", ()),)})
+            StatefulPart(
+                **{
+                    **part,
+                    "removes_after_ms": (*part.get("removes_after_ms", ()),),
+                    "pattern": pattern_of(part),
+                }
+            )
             for part in data["parts"]
         )
         stages = tuple(tuple(stage) for stage in data["stages"])
@@ -113,6 +124,11 @@ class Layout:
         )
 
 
+def pattern_of(part: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return the stages of a pattern in plain data, which earlier versions did not write."""
+    return tuple((name, words) for name, words in part.get("pattern", ()))
+
+
 def _list_parts(program: JobProgram) -> Iterator[StatefulPart]:
     for source in program.sources:
         yield StatefulPart(source.id, SOURCE, source.kind, source.name, source.uid)
@@ -124,8 +140,8 @@ def _list_parts(program: JobProgram) -> Iterator[StatefulPart]:
                 groups = vertex.groups if vertex.keyed or instances else 0
                 at = vertex.stage
                 named = head.id, OPERATOR, kind, head.name, head.uid
-                kept_ms = head.spec.removes_after_ms
-                yield StatefulPart(*named, at, groups, instances, kept_ms)
+                kept = head.spec.removes_after_ms, head.spec.pattern
+                yield StatefulPart(*named, at, groups, instances, *kept)
     for sink in program.sinks:
         if sink.keeps_state:
             yield StatefulPart(sink.id, SINK, sink.sink.kind, sink.name, sink.uid)
@@ -141,17 +157,20 @@ def check_layout_change(
     ignore_unclaimed: bool,
     states: Callable[[], States] | None = None,
     accept_bounds: bool = False,
+    drop_partial_matches: bool = False,
 ) -> None:
     """Check that a program can resume from the layout of another one.
 
     ``states``: returns descriptions of the stored states, for the error. It reads the state, so it
     is called only if an operator is missing. ``accept_bounds``: whether a join may look for records
-    that it has removed already.
+    that it has removed already. ``drop_partial_matches``: whether a pattern may have other stages,
+    so that partial matches are dropped.
 
     Raises:
         CheckpointError: a part has another kind, its number of key groups differs, a part with
-            state is missing (unless ``ignore_unclaimed``), a part that was given up is back, or a
-            join has wider bounds (unless ``accept_bounds``).
+            state is missing (unless ``ignore_unclaimed``), a part that was given up is back, a
+            join has wider bounds (unless ``accept_bounds``), or a pattern other stages (unless
+            ``drop_partial_matches``).
     """
     claimed = {part.id: part for part in now.parts}
     for given_up in before.given_up:
@@ -187,6 +206,8 @@ def check_layout_change(
             )
         if not accept_bounds:
             _check_bounds(part, found)
+        if not drop_partial_matches:
+            _check_pattern(part, found)
 
 
 def _check_bounds(part: StatefulPart, found: StatefulPart) -> None:
@@ -204,6 +225,32 @@ def _check_bounds(part: StatefulPart, found: StatefulPart) -> None:
                 f" {RESTORE_ACCEPT_BOUNDS.key}: true, and results with records that are gone are"
                 " missing",
             )
+
+
+def _check_pattern(part: StatefulPart, found: StatefulPart) -> None:
+    """Raise CheckpointError if stored partial matches have other stages."""
+    if not part.pattern or part.pattern == found.pattern:
+        return
+    before, now = dict(part.pattern), dict(found.pattern)
+    differences = {
+        "gone": [name for name in before if name not in now],
+        "new": [name for name in now if name not in before],
+        "changed": [
+            f"{name} (was: {words}; is now: {now[name]})"
+            for name, words in before.items()
+            if now.get(name, words) != words
+        ],
+    }
+    order = [name for name in before if name in now]
+    if order != [name for name in now if name in before]:
+        differences["in another order"] = [f"{', '.join(before)} (is now: {', '.join(now)})"]
+    raise CheckpointError(
+        f"the pattern of the {part} has other stages than in the checkpoint, which may have"
+        " partial matches of them",
+        where={kind: "; ".join(names) for kind, names in differences.items() if names},
+        hint="restore the stages (their conditions may differ), or give the operator another uid;"
+        f" or set {RESTORE_DROP_PARTIAL_MATCHES.key}: true, and partial matches are dropped",
+    )
 
 
 def _unclaimed_error(part: StatefulPart, now: Layout, states: States) -> CheckpointError:

@@ -148,6 +148,9 @@ class OperatorSpec(ABC):
     removes_after_ms: ClassVar[tuple[int | None, ...]] = ()
     """How long records are kept until they match no other: of each side; None: without limit."""
 
+    pattern: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """The stages of its pattern, each with a name and what partial matches in state depend on."""
+
     emits: Emits | None = None
     """Which of its results it emits; None where there is no choice.
 

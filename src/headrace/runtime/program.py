@@ -242,6 +242,7 @@ class Settings:
     ``stop_ms``: how long a job that ends may take to complete its micro-batch. ``moved_classes``:
     the places of classes by their earlier places. ``allow_pickles``: whether a savepoint may have
     objects of any class. ``accept_bounds``: whether joins may have wider bounds than before.
+    ``drop_partial_matches``: whether patterns may have other stages than before.
     ``queryable``: the uids of the operators whose state is queried. ``queryable_bytes``: how much
     state the driver keeps for queries. ``query_share``: the share of a core that they may take.
     """
@@ -261,6 +262,7 @@ class Settings:
     moved_classes: dict[str, str] = field(default_factory=dict)
     allow_pickles: bool = False
     accept_bounds: bool = False
+    drop_partial_matches: bool = False
     queryable: tuple[str, ...] = ()
     queryable_bytes: int = 256 << 20
     query_share: float = 0.5

@@ -351,6 +351,7 @@ class _RestartingRun:
             _state_layout(after.program),
             ignore_unclaimed=True,
             accept_bounds=after.program.settings.accept_bounds,
+            drop_partial_matches=after.program.settings.drop_partial_matches,
         )
         if by_savepoint:
             after.restore(savepoint, ignore_unclaimed=True)

@@ -161,6 +161,14 @@ RESTORE_ACCEPT_BOUNDS: ConfigOption[bool] = ConfigOption(
     "Whether a join may have wider bounds than in the checkpoint or savepoint. Records that"
     " matched nothing within the earlier bounds were removed, so results with them are missing.",
 )
+RESTORE_DROP_PARTIAL_MATCHES: ConfigOption[bool] = ConfigOption(
+    "headrace.restore.drop-partial-matches",
+    ValueKind.BOOLEAN,
+    False,
+    "Whether the stages of a pattern may differ from those in the checkpoint or savepoint. Its"
+    " partial matches are dropped, and counted as `numPartialMatchesDropped`; events that wait for"
+    " the watermark are kept.",
+)
 MOVED_CLASSES: ConfigOption[dict[str, str]] = ConfigOption(
     "headrace.state.moved-classes",
     ValueKind.MAP,

@@ -190,7 +190,7 @@ class _Compiler:
         first = self.content(seq, sink)
         if is_optional:
             assert after is not None
-            first.add(Action.PROCEED, after, ALWAYS)
+            first.add(Action.PROCEED, after, self.goes_on(seq))
         return first
 
     def loop(self, seq: _Sequence, sink: State) -> State:
@@ -199,9 +199,9 @@ class _Compiler:
         if stage.group is not None:
             again = self.new_state(seq)
             first = self.content(seq, again)
-            first.add(Action.PROCEED, sink, ALWAYS)
-            again.add(Action.PROCEED, first, ALWAYS)
-            return again
+            first.add(Action.PROCEED, sink, self.goes_on(seq))
+            again.add(Action.PROCEED, first, self.goes_on(seq))
+            return first
         ignore = with_until(self.inner_ignores(seq), stage.until)
         take = take_with_until(self.takes(seq, stage), stage.until)
         state = self.new_state(seq)

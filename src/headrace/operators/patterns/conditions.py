@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, Protocol
 
 from headrace.runtime.user_function import UserFunction
@@ -22,8 +23,8 @@ class ConditionContext(Protocol):
         """Return the processing time (ms) of the micro-batch."""
 
 
-Predicate = Callable[[Any, Any], bool]
-"""Takes an event and a ``ConditionContext``."""
+Predicate = Callable[[Any, Any], Any]
+"""Takes an event and a ``ConditionContext``; what it returns is true or not."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,11 @@ class Call(Condition):
     takes_context: bool = False
 
     def compile(self) -> Predicate:
-        call = self.function.as_callable()
+        call: Any = self.function.as_callable()
         if self.takes_context:
-            return lambda event, context: bool(call(event, context))
-        return lambda event, context: bool(call(event))
+            taking_both: Predicate = call
+            return taking_both
+        return lambda event, context: call(event)
 
     @property
     def functions(self) -> Iterator[UserFunction]:
@@ -76,7 +78,11 @@ class Call(Condition):
         return Call(self.function.copied(), self.takes_context)
 
     def __str__(self) -> str:
-        return self.function.name
+        name = self.function.name
+        code = getattr(self.function.target, "__code__", None)
+        if name != "<lambda>" or code is None:
+            return name
+        return f"lambda at {PurePath(code.co_filename).name}:{code.co_firstlineno}"
 
 
 @dataclass(frozen=True)
@@ -155,8 +161,57 @@ class Or(_Pair):
 ALWAYS = Always()
 
 
+def compile_once(condition: Condition, known: dict[int, Predicate], answers: Answers) -> Predicate:
+    """Return the function that evaluates a condition, and calls a function once for an event.
+
+    An event may continue many partial matches. So what a function of the event alone returns is
+    kept in ``answers``, which the caller clears before each event. ``known``: the functions of
+    other conditions, by the condition's id.
+    """
+    found = known.get(id(condition))
+    if found is None:
+        found = known[id(condition)] = _compile_once(condition, known, answers)
+    return found
+
+
+Answers = dict[int, Any]
+
+
+def _compile_once(condition: Condition, known: dict[int, Predicate], answers: Answers) -> Predicate:
+    match condition:
+        case Call() if not condition.takes_context:
+            call, number, get = condition.function.as_callable(), id(condition), answers.get
+
+            def answer(event: Any, context: Any) -> Any:
+                found = get(number)
+                if found is None:
+                    found = answers[number] = bool(call(event))
+                return found
+
+            return answer
+        case Not():
+            holds = compile_once(condition.condition, known, answers)
+            return lambda event, context: not holds(event, context)
+        case And():
+            left = compile_once(condition.left, known, answers)
+            right = compile_once(condition.right, known, answers)
+            return lambda event, context: left(event, context) and right(event, context)
+        case Or():
+            left = compile_once(condition.left, known, answers)
+            right = compile_once(condition.right, known, answers)
+            return lambda event, context: left(event, context) or right(event, context)
+    return condition.compile()
+
+
 def both(left: Condition, right: Condition) -> Condition:
     """Return the conjunction of two conditions."""
     if left is ALWAYS:
         return right
     return left if right is ALWAYS else And(left, right)
+
+
+def conjuncts(condition: Condition) -> list[Condition]:
+    """Return the conditions that must all hold for a condition to hold."""
+    if isinstance(condition, And):
+        return [*conjuncts(condition.left), *conjuncts(condition.right)]
+    return [condition]

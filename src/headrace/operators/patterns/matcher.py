@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial as partial_of
 from typing import Any
 
+from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.operators.patterns.automaton import Action, Automaton, Role, State
-from headrace.operators.patterns.conditions import Predicate
+from headrace.operators.patterns.conditions import Answers, Predicate, compile_once
 from headrace.operators.patterns.queue_order import JavaQueue
 from headrace.operators.patterns.skips import Skip
 
@@ -86,10 +87,11 @@ class PartialMatch:
 class Matches:
     """The partial matches of one key, and complete ones that wait for earlier partial ones.
 
-    ``next_number``: the number of the key's next event.
+    ``next_number``: the number of the key's next event. ``are_changed``: whether they differ from
+    what is stored.
     """
 
-    __slots__ = ("complete", "next_number", "partial")
+    __slots__ = ("are_changed", "complete", "next_number", "partial")
 
     def __init__(
         self,
@@ -100,30 +102,36 @@ class Matches:
         self.partial = partial
         self.complete = complete
         self.next_number = next_number
+        self.are_changed = False
+
+    @property
+    def begun(self) -> int:
+        """How many partial matches have begun; one has not."""
+        return len(self.partial) - 1
 
     @property
     def is_empty(self) -> bool:
         """Whether no event has been taken that is still needed."""
-        return not self.complete and all(each.start is None for each in self.partial)
+        return not self.complete and len(self.partial) == 1
 
 
 class _Context:
     """What conditions ask of a partial match."""
 
-    __slots__ = ("_events", "match", "now_ms", "time_ms")
+    __slots__ = ("found", "match", "now_ms", "time_ms")
+
+    match: PartialMatch
+    found: Found | None
+    """The events of the match, once they were asked for."""
 
     def __init__(self) -> None:
         self.time_ms = self.now_ms = 0
 
-    def enter(self, match: PartialMatch) -> None:
-        self.match = match
-        self._events: Found | None = None
-
     def get_events_for_pattern(self, name: str) -> Sequence[Any]:
         """Return the events that a stage has matched so far, in order."""
-        if self._events is None:
-            self._events = self.match.events()
-        return self._events.get(name, [])
+        if self.found is None:
+            self.found = self.match.events()
+        return self.found.get(name, [])
 
     def timestamp(self) -> int:
         """Return the event's timestamp (ms)."""
@@ -145,51 +153,52 @@ class Matcher:
     """The automaton of a task; its methods take the matches of a key and change them."""
 
     def __init__(self, automaton: Automaton, skip: Skip) -> None:
-        self._automaton, self._skip = automaton, skip
-        compiled: dict[int, Predicate] = {}
+        self._skip = skip
+        self._answers: Answers = {}
+        known: dict[int, Predicate] = {}
+        self._states = automaton.states
+        self._start = automaton.start.name
         self._transitions: dict[str, _Compiled] = {
             state.name: tuple(
-                (
-                    each.action,
-                    each.target,
-                    compiled.setdefault(id(each.condition), each.condition.compile()),
-                )
+                (each.action, each.target, compile_once(each.condition, known, self._answers))
                 for each in state.transitions
             )
             for state in automaton.reachable()
         }
-        self._roles = {name: state.role for name, state in automaton.states.items()}
+        self._goes_on = {
+            name: any(action is Action.PROCEED for action, _, _ in transitions)
+            for name, transitions in self._transitions.items()
+        }
+        """Whether a state has transitions to others without an event."""
         self._within_ms = automaton.within_ms
         self._gaps_ms = automaton.gaps_ms
         self.context = _Context()
 
     def begin(self) -> Matches:
         """Return the matches of a key without events."""
-        return Matches(
-            JavaQueue([PartialMatch(self._automaton.start.name, None, None)]), JavaQueue()
-        )
+        return Matches(JavaQueue([PartialMatch(self._start, None, None)]), JavaQueue())
 
     def process(self, matches: Matches, event: Event) -> list[PartialMatch]:
         """Return the matches that an event completes; time has been advanced to it before."""
-        kept: JavaQueue[PartialMatch] = JavaQueue()
-        found: JavaQueue[PartialMatch] = JavaQueue()
+        self._answers.clear()
         self.context.time_ms = event.timestamp
-        for match in matches.partial:
-            going_on, is_stopped = [], False
-            for each in self._step(match, event):
-                role = self._roles[each.state]
-                if role is Role.FINAL:
-                    found.add(each)
-                elif role is Role.STOP:
-                    is_stopped = True
-                else:
-                    going_on.append(each)
-            if not is_stopped:
-                for each in going_on:
-                    kept.add(each)
-        given = self._release(matches, kept, found)
-        matches.partial = kept
-        return given
+        kept: list[PartialMatch] = []
+        found: list[PartialMatch] = []
+        is_unchanged, step = True, self._step
+        for match in matches.partial.items:
+            going_on = step(match, event, found)
+            if going_on is None:
+                kept.append(match)
+            else:
+                is_unchanged = False
+                kept += going_on
+        if is_unchanged:
+            return []
+        matches.are_changed = True
+        partial = matches.partial = JavaQueue(kept)
+        if not found and not matches.complete.items:
+            return []
+        return self._release(matches, partial, JavaQueue(found))
 
     def waiting(self, state: str, last: Node, start: Event) -> PartialMatch:
         """Return a partial match that waits in a state after its event ``last``."""
@@ -204,8 +213,12 @@ class Matcher:
 
     def next_moment(self, matches: Matches) -> int | None:
         """Return when (ms) the time of the next partial match is over; None: never."""
-        found = [each.over_ms for each in matches.partial if each.over_ms is not None]
-        return min(found, default=None)
+        partial = matches.partial.items
+        if len(partial) == 1:
+            return None  # none has begun
+        found = [each.over_ms for each in partial if each.over_ms is not None]
+        moment_ms = min(found, default=None)
+        return None if moment_ms is None or moment_ms > MAX_WATERMARK else moment_ms
 
     def advance(
         self, matches: Matches, now_ms: int
@@ -214,17 +227,25 @@ class Matcher:
         kept: JavaQueue[PartialMatch] = JavaQueue()
         found: JavaQueue[PartialMatch] = JavaQueue()
         late: list[PartialMatch] = []
+        matches.are_changed = True
         for match in matches.partial:
             over_ms = match.over_ms
             if over_ms is None or over_ms > now_ms:
                 kept.add(match)
-            elif self._roles[match.state] is Role.PENDING:
+            elif self._states[match.state].role is Role.PENDING:
                 found.add(match)
             else:
                 late.append(match)
         given = self._release(matches, kept, found)
         matches.partial = kept
         return given, late
+
+    def drop(self, matches: Matches, dropped: Iterable[PartialMatch]) -> list[PartialMatch]:
+        """Drop partial matches; return the complete ones that only they have held back."""
+        matches.are_changed = True
+        gone = {id(each) for each in dropped}
+        matches.partial.remove_if(lambda each: id(each) in gone)
+        return self._release(matches, matches.partial, JavaQueue())
 
     def _release(
         self, matches: Matches, partial: JavaQueue[PartialMatch], found: JavaQueue[PartialMatch]
@@ -248,35 +269,59 @@ class Matcher:
             given.append(earliest)
         return given
 
-    def _step(self, match: PartialMatch, event: Event) -> list[PartialMatch]:
-        """Return what becomes of a partial match with an event."""
-        self.context.enter(match)
+    def _step(
+        self, match: PartialMatch, event: Event, found: list[PartialMatch]
+    ) -> list[PartialMatch] | None:
+        """Return the partial matches that become of one with an event; None: it stays as it is.
+
+        Those that are complete are added to ``found``.
+        """
+        context = self.context
+        context.match, context.found = match, None
+        state, last, start = match.state, match.last, match.start
+        edges = self._edges(state, event)
+        if start is None:
+            if all(action is Action.IGNORE for action, _, _ in edges):
+                return None
+        elif len(edges) == 1 and edges[0][0] is Action.IGNORE and edges[0][2].name == state:
+            return None
         given: list[PartialMatch] = []
-        for action, source, target in self._edges(match.state, event):
+        is_stopped = False
+        for action, source, target in edges:
             if action is Action.IGNORE:
-                if match.start is not None:
-                    assert match.last is not None
-                    given.append(self.waiting(target.name, match.last, match.start))
-                continue
-            node = Node(source.stage, event, match.last)
-            start = match.start or event
-            given.append(self.waiting(target.name, node, start))
-            final = self._final_after(target, event)
-            if final is not None:
-                given.append(self.waiting(final.name, node, start))
-        if match.start is None:
+                if start is None:
+                    continue
+                assert last is not None
+                made = self.waiting(target.name, last, start)
+            else:
+                node = Node(source.stage, event, last)
+                made = self.waiting(target.name, node, start or event)
+                if self._goes_on[target.name]:
+                    final = self._final_after(target, event)
+                    if final is not None:
+                        found.append(self.waiting(final.name, node, start or event))
+            role = target.role
+            if role is Role.FINAL:
+                found.append(made)
+            elif role is Role.STOP:
+                is_stopped = True
+            else:
+                given.append(made)
+        if is_stopped:
+            given = []
+        if start is None:
             given.append(match)
         return given
 
     def _edges(self, name: str, event: Event) -> list[tuple[Action, State, State]]:
         """Return the transitions that an event makes: what is done, from which state, to which."""
         given: list[tuple[Action, State, State]] = []
-        states = self._automaton.states
+        states, context, value = self._states, self.context, event.value
         waiting = [name]
         while waiting:
             at = waiting.pop()
             for action, target, holds in self._transitions[at]:
-                if holds(event.value, self.context):
+                if holds(value, context):
                     if action is Action.PROCEED:
                         waiting.append(target.name)
                     else:

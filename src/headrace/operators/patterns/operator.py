@@ -1,9 +1,9 @@
 """The operator that finds the matches of a pattern among the events of each key.
 
 In event time, events wait in a buffer until the watermark has passed them. Then those of a key are
-taken in order of time, and the matches of the key are read and stored once. A timer for each key
-says when it must be looked at: when its first waiting event can be taken, or when the time of its
-first partial match is over.
+taken in order of time, and the matches of the key are read and stored once. A key has a timer for
+its first waiting event, and one for the end of its first partial match. It has nothing if it has
+neither.
 
 Time passes in steps, from one end of a partial match to the next. So what is found, when, and in
 which order does not depend on how often watermarks come: a restart, another parallelism or a batch
@@ -13,11 +13,12 @@ watermark comes with each millisecond.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cmp_to_key
 from typing import Any, Self
+from zlib import crc32
 
 from headrace.common._output_tag import OutputTag
 from headrace.common._types.data import type_data
@@ -33,9 +34,18 @@ from headrace.operators.emission import (
 from headrace.operators.keyed import StatefulOperator
 from headrace.operators.patterns.compiler import compile_stages
 from headrace.operators.patterns.matcher import Event, Matcher, Matches, PartialMatch
+from headrace.operators.patterns.shortcut import relevance, selection
 from headrace.operators.patterns.skips import NO_SKIP, Skip
-from headrace.operators.patterns.stages import Stage
-from headrace.operators.patterns.stored import EMPTY, from_stored, to_stored
+from headrace.operators.patterns.stages import Stage, describe
+from headrace.operators.patterns.stored import (
+    EMPTY,
+    MOMENT,
+    VERSION,
+    Stored,
+    count_stored,
+    from_stored,
+    to_stored,
+)
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Traits
@@ -52,7 +62,7 @@ EVENTS, MATCHES = RESERVED_NAMES + "pattern.events", RESERVED_NAMES + "pattern.m
 """The states with the events of partial matches, and with those (see ``stored.py``)."""
 
 WAKE = RESERVED_NAMES + "pattern.wake"
-"""The state with the time (ms) of the key's timer."""
+"""The state with the time (ms) of the timer for the first waiting event."""
 
 _TRAITS = Traits(keyed=True, state=True, side_outputs=True, retains_emitted=True)
 
@@ -102,9 +112,15 @@ class PatternSpec(OperatorSpec):
 
     @property
     def traits(self) -> Traits:  # type: ignore[override]
+        """Has timers of event time, or of processing time."""
         if self.is_event_time:
             return replace(_TRAITS, event_timers=True, event_time=True, watermarks_in_batch=True)
         return replace(_TRAITS, processing_timers=True)
+
+    @property
+    def pattern(self) -> tuple[tuple[str, str], ...]:  # type: ignore[override]
+        """The stages, as partial matches depend on them."""
+        return describe(self.stages)
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:
@@ -146,7 +162,15 @@ class PatternOperator(StatefulOperator):
 
     def __init__(self, spec: PatternSpec) -> None:
         self._spec = spec
-        self._matcher = Matcher(compile_stages(spec.stages), spec.skip)
+        automaton = compile_stages(spec.stages)
+        self._matcher = Matcher(automaton, spec.skip)
+        has_timeouts = hasattr(spec.function.target, "process_timed_out_match")
+        number_shows = has_timeouts or spec.skip.is_skip
+        check = relevance(spec.stages, automaton, number_shows)
+        self._select = None if check is None else selection(check)
+        self._version = crc32(repr(spec.pattern).encode())
+        self._delay_ms = 0 if spec.is_event_time else 1
+        """How long after its time an event can be taken."""
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         super().open(node, context, key_context)
@@ -189,85 +213,131 @@ class PatternOperator(StatefulOperator):
 
     def _buffer(self, keys: list[Any], values: list[Any], timestamps: Sequence[int | None]) -> None:
         """Keep events until the watermark, or the clock, has passed them."""
-        is_event_time = self._spec.is_event_time
-        watermark = self.key_context.watermark if is_event_time else MIN_WATERMARK
-        delay_ms = 0 if is_event_time else 1
-        enter, changed = self.key_context.backend.enter, self.key_context.backend.changed
-        for key, value, timestamp in zip(keys, values, timestamps, strict=True):
-            if timestamp is None:
-                raise _missing_timestamp(self.node.name, value)
-            if timestamp <= watermark:
-                if self._late_push is None:
-                    self._late_counter.inc()
-                else:
-                    self._late_push(value, timestamp)
-                continue
+        node, delay_ms = self.node, self._delay_ms
+        watermark = self.key_context.watermark if self._spec.is_event_time else MIN_WATERMARK
+        if None in timestamps:
+            raise _missing_timestamp(node.name, values[timestamps.index(None)])
+        times: Sequence[int] = timestamps  # type: ignore[assignment]
+        if min(times, default=MAX_WATERMARK) <= watermark:
+            keys, values, times = self._without_late(keys, values, times)
+        places = self._relevant(values)
+        if places is not None:
+            keys, values, times = (
+                [each[place] for place in places] for each in (keys, values, times)
+            )
+        backend = self.key_context.backend
+        enter, changed = backend.enter, backend.changed
+        timers = backend.event_timers if self._spec.is_event_time else backend.processing_timers
+        for key, value, timestamp in zip(keys, values, times, strict=True):
             entry = enter(key)
             buffer = entry.get(WAITING)
             if buffer is None:
                 entry[WAITING] = TimeBuffer([timestamp], [value])
             else:
                 buffer.add(timestamp, value)
-            wake_ms = entry.get(WAKE)
-            if wake_ms is None or timestamp + delay_ms < wake_ms:
-                self._set_wake(key, entry, timestamp + delay_ms)
+            wake_ms, ready_ms = entry.get(WAKE), timestamp + delay_ms
+            if wake_ms is None or ready_ms < wake_ms:
+                entry[WAKE] = ready_ms
+                timers.register(Timer(ready_ms, key))
+                if wake_ms is not None and wake_ms != _moment(entry):
+                    timers.delete(Timer(wake_ms, key))
             changed(key)
+
+    def _without_late(
+        self, keys: list[Any], values: list[Any], timestamps: Sequence[int]
+    ) -> tuple[list[Any], list[Any], list[int]]:
+        """Return the events that are not late; count the others, or give them aside."""
+        watermark, push = self.key_context.watermark, self._late_push
+        kept: tuple[list[Any], list[Any], list[int]] = [], [], []
+        for key, value, timestamp in zip(keys, values, timestamps, strict=True):
+            if timestamp > watermark:
+                kept[0].append(key)
+                kept[1].append(value)
+                kept[2].append(timestamp)
+            elif push is None:
+                self._late_counter.inc()
+            else:
+                push(value, timestamp)
+        return kept
+
+    def _relevant(self, values: list[Any]) -> list[int] | None:
+        """Return the places of the events that may change something; None: those of all.
+
+        A condition that fails here may not be needed: it fails where it is.
+        """
+        if self._select is None:
+            return None
+        try:
+            return self._select(values)
+        except Exception:
+            return None
 
     def _match_now(self, keys: list[Any], values: list[Any]) -> None:
         """Match events in processing time; the matches of a key are read and stored once."""
         now_ms, backend = self.key_context.now_ms, self.key_context.backend
-        loaded: dict[Any, tuple[Entry, Matches]] = {}
+        node = self.node  # noqa: F841  # with key and value for the notes of a condition's error
+        loaded: dict[Any, tuple[Entry, int | None, Matches]] = {}
+        places = self._relevant(values)
+        if places is not None:
+            keys, values = [keys[place] for place in places], [values[place] for place in places]
         for key, value in zip(keys, values, strict=True):
             found = loaded.get(key)
             if found is None:
                 entry = backend.enter(key)
-                found = loaded[key] = entry, self._load(entry)
+                found = loaded[key] = entry, _moment(entry), self._load(entry)
             self.key_context.enter(key)
-            self._pass_time(found[1], now_ms)
-            self._take(found[1], value, now_ms)
-        for key, (entry, matches) in loaded.items():
-            self._save(key, entry, matches)
+            self._pass_time(found[2], now_ms)
+            self._take(found[2], value, now_ms)
+        for key, (entry, moment_ms, matches) in loaded.items():
+            if matches.are_changed:
+                new_ms = self._save(entry, matches)
+                self._set_timers(key, (moment_ms,), (new_ms,))
+                backend.changed(key)
 
     def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Match the events of a key that have waited for this time."""
-        key, backend = timer.key, self.key_context.backend
+        """Take the events of a key that have waited for this time."""
+        node, key, backend = self.node, timer.key, self.key_context.backend  # noqa: F841
         entry = backend.enter(key)
-        if entry.get(WAKE) != timer.time_ms:
-            return  # an earlier timer has taken its place
-        del entry[WAKE]
+        wake_ms, moment_ms = entry.get(WAKE), _moment(entry)
+        if timer.time_ms not in (wake_ms, moment_ms):
+            return  # the pattern was of another time, or without this limit
         until_ms = self.key_context.watermark if is_event_time else self.key_context.now_ms
         matches = self._load(entry)
         self.key_context.enter(key)
-        waiting = entry.get(WAITING)
-        if waiting is not None:
-            last_ms = until_ms if is_event_time else until_ms - 1
-            times, values = waiting.take_through(last_ms)
-            if not waiting:
-                del entry[WAITING]
+        new_wake_ms = wake_ms
+        if wake_ms is not None and wake_ms <= until_ms:
+            waiting = entry[WAITING]
+            times, values = waiting.take_through(until_ms - self._delay_ms)
             for timestamp, value in self._ordered(times, values):
                 self._pass_time(matches, timestamp)
                 self._take(matches, value, timestamp)
+            if waiting:
+                new_wake_ms = entry[WAKE] = waiting.first_ms + self._delay_ms
+            else:
+                del entry[WAITING], entry[WAKE]
+                new_wake_ms = None
         self._pass_time(matches, until_ms)
-        self._save(key, entry, matches)
+        new_ms = self._save(entry, matches)
+        before = [each for each in (wake_ms, moment_ms) if each != timer.time_ms]
+        self._set_timers(key, before, (new_wake_ms, new_ms))
+        backend.changed(key)
 
-    def _ordered(self, times: list[int], values: list[Any]) -> Iterator[tuple[int, Any]]:
-        """Yield events in order of time, and those of one time in the order of the comparator."""
-        order = self._order
-        if order is None:
-            yield from zip(times, values, strict=True)
-            return
-        yield from sorted(
-            zip(times, values, strict=True), key=lambda pair: (pair[0], order(pair[1]))
-        )
+    def _ordered(self, times: list[int], values: list[Any]) -> Iterable[tuple[int, Any]]:
+        """Return events in order of time, and those of one time in the order of the comparator."""
+        order, events = self._order, zip(times, values, strict=True)
+        if order is None or len(times) < 2:
+            return events
+        return sorted(events, key=lambda event: (event[0], order(event[1])))
 
     def _take(self, matches: Matches, value: Any, timestamp: int) -> None:
+        node, key = self.node, self.key_context.key  # noqa: F841  # for the notes of an error
         self._matcher.context.now_ms = self.key_context.now_ms
         event = Event(value, timestamp, matches.next_number)
         matches.next_number += 1
         for match in self._matcher.process(matches, event):
             self._found(match, timestamp)
-        if len(matches.partial) > self._spec.limit.count:
-            self._overflow(matches)
+        if matches.begun > self._spec.limit.count:
+            self._overflow(matches, timestamp)
 
     def _pass_time(self, matches: Matches, now_ms: int) -> None:
         """Let time pass, step by step."""
@@ -285,6 +355,7 @@ class PatternOperator(StatefulOperator):
     def _found(self, match: PartialMatch, timestamp: int) -> None:
         node, key = self.node, self.key_context.key  # noqa: F841  # for the notes of an error
         self._context._timestamp = timestamp
+        value = None if match.last is None else match.last.event.value  # noqa: F841
         results = self._process_match(match.events(), self._context)
         if results is not None:
             if type(results) not in EXPECTED_RESULT_TYPES:
@@ -295,6 +366,7 @@ class PatternOperator(StatefulOperator):
         node, key = self.node, self.key_context.key  # noqa: F841  # for the notes of an error
         assert self._process_timed_out is not None
         self._context._timestamp = timestamp
+        value = None if match.last is None else match.last.event.value  # noqa: F841
         results = self._process_timed_out(match.events(), self._context)
         for result in results or ():
             if not (isinstance(result, tuple) and len(result) == 2) or not isinstance(
@@ -307,10 +379,9 @@ class PatternOperator(StatefulOperator):
                 )
             self._to_side(result, timestamp if self._spec.is_event_time else None)
 
-    def _overflow(self, matches: Matches) -> None:
+    def _overflow(self, matches: Matches, timestamp: int) -> None:
         """Apply the policy to a key with too many partial matches."""
-        limit = self._spec.limit
-        count = len(matches.partial)
+        limit, count = self._spec.limit, matches.begun
         if limit.overflow is Overflow.FAIL:
             raise JobError(
                 f"{self.node.name}: a key has {count:,} partial matches, more than the limit of"
@@ -325,40 +396,54 @@ class PatternOperator(StatefulOperator):
         )
         excess = count - limit.count
         dropped = begun[:excess] if limit.overflow is Overflow.DROP_OLDEST else begun[-excess:]
-        gone = {id(each) for each in dropped}
-        matches.partial.remove_if(lambda each: id(each) in gone)
-        self._dropped_counter.inc(len(dropped))
+        self._dropped_counter.inc(excess)
+        for match in self._matcher.drop(matches, dropped):
+            self._found(match, timestamp)
 
     # The state of a key.
 
     def _load(self, entry: Entry) -> Matches:
-        stored = entry.get(MATCHES)
+        stored: Stored | None = entry.get(MATCHES)
         if stored is None:
             return self._matcher.begin()
+        if stored[VERSION] != self._version:
+            # The start of the job has refused this, unless partial matches are to be dropped.
+            self._dropped_counter.inc(count_stored(stored))
+            matches = self._matcher.begin()
+            matches.are_changed = True
+            return matches
         return from_stored(stored, entry.get(EVENTS, EMPTY), self._matcher)
 
-    def _save(self, key: Any, entry: Entry, matches: Matches) -> None:
+    def _save(self, entry: Entry, matches: Matches) -> int | None:
+        """Store the matches of a key; return when (ms) the time of the first one is over."""
+        if not matches.are_changed:
+            return _moment(entry)
         if matches.is_empty:
             entry.pop(MATCHES, None)
             entry.pop(EVENTS, None)
-        else:
-            entry[MATCHES], entry[EVENTS] = to_stored(matches)
-        wake_ms = self._matcher.next_moment(matches)
-        waiting = entry.get(WAITING)
-        if waiting is not None:
-            first_ms = waiting.first_ms + (0 if self._spec.is_event_time else 1)
-            wake_ms = first_ms if wake_ms is None else min(wake_ms, first_ms)
-        if wake_ms is None or wake_ms > MAX_WATERMARK:
-            entry.pop(WAKE, None)
-        elif wake_ms != entry.get(WAKE):
-            self._set_wake(key, entry, wake_ms)
-        self.key_context.backend.changed(key)
+            return None
+        moment_ms = self._matcher.next_moment(matches)
+        entry[MATCHES], entry[EVENTS] = to_stored(matches, self._version, moment_ms)
+        return moment_ms
 
-    def _set_wake(self, key: Any, entry: Entry, wake_ms: int) -> None:
-        entry[WAKE] = wake_ms
+    def _set_timers(
+        self, key: Any, before: Sequence[int | None], now: Sequence[int | None]
+    ) -> None:
+        """Let a key's timers be those of ``now`` (ms) instead of those of ``before``."""
         backend = self.key_context.backend
         timers = backend.event_timers if self._spec.is_event_time else backend.processing_timers
-        timers.register(Timer(wake_ms, key))
+        for moment_ms in before:
+            if moment_ms is not None and moment_ms not in now:
+                timers.delete(Timer(moment_ms, key))
+        for moment_ms in now:
+            if moment_ms is not None and moment_ms not in before:
+                timers.register(Timer(moment_ms, key))
+
+
+def _moment(entry: Entry) -> int | None:
+    """Return when (ms) the time of a key's first partial match is over, as it is stored."""
+    stored: Stored | None = entry.get(MATCHES)
+    return None if stored is None else stored[MOMENT]
 
 
 def _missing_timestamp(name: str, value: Any) -> MissingWatermarksError:

@@ -30,6 +30,13 @@ class JavaQueue(Generic[T]):
         for item in items:
             self.add(item)
 
+    @classmethod
+    def of_array(cls, items: list[T]) -> JavaQueue[T]:
+        """Return the queue of which a list is the array."""
+        queue = cls()
+        queue.items = items
+        return queue
+
     def add(self, item: T) -> None:
         """Insert an item."""
         items = self.items

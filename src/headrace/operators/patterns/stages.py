@@ -117,3 +117,29 @@ class Stage:
             if self.group is None
             else tuple(stage.with_conditions(change) for stage in self.group),
         )
+
+
+def describe(stages: tuple[Stage, ...], depth: int = 0) -> tuple[tuple[str, str], ...]:
+    """Return each stage's name, and in words what partial matches depend on: not its conditions.
+
+    Those of a group follow it.
+    """
+    found: list[tuple[str, str]] = []
+    for stage in stages:
+        words = ["in a group"] * depth + [stage.follows.value]
+        times = stage.times
+        if times is not None:
+            most = "any number" if times.most is None else str(times.most)
+            words.append(f"{times.least} to {most} of times ({times.contiguity.value})")
+            words += _limit("between them", times.within_ms)
+        words += ["optional"] * stage.is_optional + ["greedy"] * stage.is_greedy
+        words += ["until"] * (stage.until is not None)
+        words += _limit("within", stage.within_ms) + _limit("after the event before", stage.gap_ms)
+        inner = () if stage.group is None else describe(stage.group, depth + 1)
+        name = stage.name if stage.group is None else f"group of {inner[0][0]}"
+        found += [(name, ", ".join(words)), *inner]
+    return tuple(found)
+
+
+def _limit(what: str, limit_ms: int | None) -> list[str]:
+    return [] if limit_ms is None else [f"{what} {limit_ms} ms"]

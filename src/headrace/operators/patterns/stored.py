@@ -9,16 +9,23 @@ from headrace.operators.patterns.queue_order import JavaQueue
 from headrace.runtime.state.time_buffer import TimeBuffer
 
 Stored = tuple[Any, ...]
-"""The nodes, the partial matches, and the complete matches that wait.
+"""The version, the moment, the nodes, the partial matches, and the complete matches that wait.
+
+``version``: a number for the stages of the pattern. ``moment``: when (ms) the time of the first
+partial match is over; None: never.
 
 A node is its stage, the place of its event in the buffer of events, and the place of the node
 before (-1: none). A match is its state, and the place of its last node (-1: it has not begun).
 """
 
+VERSION, MOMENT, NODES, PARTIAL, COMPLETE = range(5)
+
 EMPTY = TimeBuffer([], [])
 
 
-def to_stored(matches: Matches) -> tuple[Stored, TimeBuffer]:
+def to_stored(
+    matches: Matches, version: int = 0, moment: int | None = None
+) -> tuple[Stored, TimeBuffer]:
     """Return matches as data, and the events in them."""
     places: dict[int, int] = {}
     nodes: list[Node] = []
@@ -37,6 +44,8 @@ def to_stored(matches: Matches) -> tuple[Stored, TimeBuffer]:
         return match.state, -1 if match.last is None else places[id(match.last)]
 
     stored = (
+        version,
+        moment,
         tuple(
             (
                 node.stage,
@@ -61,7 +70,7 @@ def from_stored(stored: Stored, buffer: TimeBuffer, matcher: Matcher) -> Matches
     events = [Event(value, at, number) for number, (at, value) in enumerate(buffer)]
     nodes: list[Node] = []
     starts: list[Event] = []
-    for stage, event, before in stored[0]:
+    for stage, event, before in stored[NODES]:
         nodes.append(Node(stage, events[event], None if before < 0 else nodes[before]))
         starts.append(events[event] if before < 0 else starts[before])
 
@@ -70,5 +79,12 @@ def from_stored(stored: Stored, buffer: TimeBuffer, matcher: Matcher) -> Matches
             return PartialMatch(state, None, None)
         return matcher.waiting(state, nodes[node], starts[node])
 
-    partial, complete = (JavaQueue(match(*each) for each in part) for part in stored[1:])
+    partial, complete = (
+        JavaQueue.of_array([match(*each) for each in stored[part]]) for part in (PARTIAL, COMPLETE)
+    )
     return Matches(partial, complete, len(events))
+
+
+def count_stored(stored: Stored) -> int:
+    """Return how many matches have begun."""
+    return sum(node >= 0 for _, node in (*stored[PARTIAL], *stored[COMPLETE]))

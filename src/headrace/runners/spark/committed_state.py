@@ -153,6 +153,7 @@ class CommittedState:
             self.groups[part.id],
             **merged_states(groups.values(), shared),
             removes_after_ms=part.removes_after_ms,
+            pattern=part.pattern,
         )
 
     def records(

@@ -22,8 +22,13 @@ def check_claims(savepoint: Savepoint, program: JobProgram, ignore_unclaimed: bo
             # An operator that was made from tables has no kind: one of any kind may take its state.
             kind = entry.kind or (known[entry.id].kind if entry.id in known else "")
             name = (entry.id, OPERATOR, kind, entry.name, entry.uid)
-            kept_ms = entry.removes_after_ms
-            before.append(StatefulPart(*name, key_groups=groups, removes_after_ms=kept_ms))
+            part = StatefulPart(
+                *name,
+                key_groups=groups,
+                removes_after_ms=entry.removes_after_ms,
+                pattern=entry.pattern,
+            )
+            before.append(part)
     read = savepoint.manifest.offset["sources"]
     for source in program.sources:
         if source_key(source.id) in read:
@@ -37,4 +42,5 @@ def check_claims(savepoint: Savepoint, program: JobProgram, ignore_unclaimed: bo
         ignore_unclaimed,
         lambda: states,
         program.settings.accept_bounds,
+        program.settings.drop_partial_matches,
     )

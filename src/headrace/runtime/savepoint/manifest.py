@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 from headrace.errors import CheckpointError
+from headrace.runtime.layout import pattern_of
 from headrace.runtime.savepoint.read import StoredStates
 from headrace.runtime.savepoint.records import PICKLE
 from headrace.runtime.state.fields import SeenFields
@@ -30,7 +31,7 @@ class OperatorEntry:
     ``namespaced``: states per key and namespace. ``tables``: states in tables of namespaces.
     ``shared``: broadcast states. Declared types are data, as in ``StateKind``. ``fields``: the
     fields that dataclasses of values had, by state. ``removes_after_ms``: how long records of each
-    side are kept (see ``OperatorSpec``).
+    side are kept; ``pattern``: the stages of a pattern (see ``OperatorSpec``).
     """
 
     id: str
@@ -44,6 +45,7 @@ class OperatorEntry:
     shared: Mapping[str, StateKind] = field(default_factory=dict)
     fields: Mapping[str, SeenFields] = field(default_factory=dict)
     removes_after_ms: tuple[int | None, ...] = ()
+    pattern: tuple[tuple[str, str], ...] = ()
 
     @property
     def keyed_states(self) -> StoredStates:
@@ -161,7 +163,9 @@ def _parse_operator(entry: Mapping[str, Any]) -> OperatorEntry:
         for field in ("states", "namespaced", "tables", "shared")
     }
     kept = (*entry.get("removes_after_ms", ()),)
-    return OperatorEntry(**{**entry, **kinds, "removes_after_ms": kept})
+    return OperatorEntry(
+        **{**entry, **kinds, "removes_after_ms": kept, "pattern": pattern_of(entry)}
+    )
 
 
 def _unreadable_error(error: Exception) -> CheckpointError:

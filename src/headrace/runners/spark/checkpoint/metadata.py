@@ -177,7 +177,15 @@ def check_program(
         )
     before, now = Layout.from_json(metadata.layout), Layout.of(program)
     try:
-        check_claims(before, now, ignore_unclaimed, states, program.settings.accept_bounds)
+        settings = program.settings
+        check_claims(
+            before,
+            now,
+            ignore_unclaimed,
+            states,
+            settings.accept_bounds,
+            settings.drop_partial_matches,
+        )
     except CheckpointError as error:
         raise CheckpointError(
             f"{program.name!r} cannot continue from its checkpoint: {error.message}",

@@ -1,0 +1,221 @@
+"""Which events cannot change anything, so that they need not be kept until their time.
+
+An event for which no condition of a stage holds is such an event, if every partial match only
+ignores it. That is so without strict contiguity: it is read from the automaton, by what each state
+does with an event for which all conditions are false.
+
+After an event of a loop, an event that is ignored makes two partial matches of one: one that waits
+for the loop's next event, and one that waits for the next stage. Together they do what the one
+does, so such an event may be left out too, where their number does not show: in timeouts, and in
+what a skip strategy leaves of matches that begin with the same event.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import reduce
+from typing import Any
+
+from headrace.operators.patterns.automaton import Action, Automaton, Role, State
+from headrace.operators.patterns.conditions import (
+    ALWAYS,
+    Always,
+    And,
+    Call,
+    Condition,
+    Not,
+    Or,
+    Subtype,
+)
+from headrace.operators.patterns.stages import Stage
+
+Check = Callable[[Any], Any]
+"""Takes an event; what it returns is true or not."""
+
+Select = Callable[[Sequence[Any]], list[int]]
+"""Takes events, and returns the places of some."""
+
+
+def relevance(
+    stages: Iterable[Stage], automaton: Automaton, number_shows: bool = True
+) -> Check | None:
+    """Return a function that says whether an event may change anything; None: each event may.
+
+    ``number_shows``: whether it counts how many partial matches there are.
+    """
+    conditions = {id(each): each for each in _conditions(stages)}
+    if not _ignores_others(automaton, {*conditions}, number_shows):
+        return None
+    checks = [_of_event(each) for each in conditions.values()]
+    if any(each is None for each in checks):
+        return None
+    return reduce(_either, [_check(each) for each in checks if each is not None])
+
+
+def selection(check: Check) -> Select:
+    """Return a function that selects the events of a block which a check holds for."""
+    return lambda events: [place for place, event in enumerate(events) if check(event)]
+
+
+def _check(condition: Condition) -> Check:
+    match condition:
+        case Call():
+            call: Check = condition.function.as_callable()
+            return call
+        case And():
+            left, right = _check(condition.left), _check(condition.right)
+            return lambda event: left(event) and right(event)
+        case Or():
+            return _either(_check(condition.left), _check(condition.right))
+    holds = condition.compile()
+    return lambda event: holds(event, None)
+
+
+def _either(one: Check, other: Check) -> Check:
+    return lambda event: one(event) or other(event)
+
+
+def _conditions(stages: Iterable[Stage]) -> Iterator[Condition]:
+    for stage in stages:
+        if stage.group is None:
+            yield stage.takes
+        else:
+            yield from _conditions(stage.group)
+        if stage.until is not None:
+            yield stage.until
+
+
+def _of_event(condition: Condition) -> Condition | None:
+    """Return a condition of the event alone that holds wherever another one does; None: none."""
+    match condition:
+        case Always():
+            return None
+        case Call():
+            return None if condition.takes_context else condition
+        case Subtype():
+            return condition
+        case And():
+            left = _of_event(condition.left)
+            # The right one is called only where the left one holds: it may rely on that, or cost
+            # much.
+            if not _is_of_event(condition.left):
+                return left
+            right = _of_event(condition.right)
+            return And(left, right) if left and right else left or right
+        case Or():
+            left, right = _of_event(condition.left), _of_event(condition.right)
+            return Or(left, right) if left and right else None
+    return None
+
+
+def _is_of_event(condition: Condition) -> bool:
+    """Return whether no part of a condition takes the context."""
+    match condition:
+        case Call():
+            return not condition.takes_context
+        case And() | Or():
+            return _is_of_event(condition.left) and _is_of_event(condition.right)
+        case Not():
+            return _is_of_event(condition.condition)
+    return True
+
+
+Edge = tuple[Action, State]
+
+
+def _ignores_others(automaton: Automaton, false: set[int], number_shows: bool) -> bool:
+    """Return whether nothing changes by an event for which the conditions of these ids are false.
+
+    A partial match must stay in its state (or go on as others that do the same), and none may
+    begin.
+    """
+    gaps_ms = automaton.gaps_ms
+    for state in automaton.reachable():
+        edges = [*_edges(state, false)]
+        if state is automaton.start:
+            if any(action is Action.TAKE for action, _ in edges):
+                return False
+        elif state.role in (Role.NORMAL, Role.PENDING) and edges != [(Action.IGNORE, state)]:
+            others = [target for action, target in edges if action is Action.IGNORE]
+            if number_shows or len(others) < len(edges) or not others:
+                return False
+            for each in others:
+                if each.role is not Role.NORMAL:
+                    return False
+                if gaps_ms.get(each.name) != gaps_ms.get(state.name):
+                    return False
+            if not _does_the_same(state, others):
+                return False
+    return True
+
+
+def _edges(state: State, false: set[int]) -> Iterator[Edge]:
+    """Yield the transitions by an event for which the conditions of these ids are false."""
+    for each in state.transitions:
+        if _holds(each.condition, false):
+            if each.action is Action.PROCEED:
+                yield from _edges(each.target, false)
+            else:
+                yield each.action, each.target
+
+
+def _holds(condition: Condition, false: set[int]) -> bool:
+    if id(condition) in false:
+        return False
+    match condition:
+        case Not():
+            return not _holds(condition.condition, false)
+        case And():
+            return _holds(condition.left, false) and _holds(condition.right, false)
+    assert condition is ALWAYS, "conditions are combined by Not and And"
+    return True
+
+
+def _does_the_same(state: State, others: list[State]) -> bool:
+    """Return whether a match in a state has the transitions that those in others have together.
+
+    What must not come discards all of them: each must have what discards the one.
+    """
+    found, stops = _all_edges(state)
+    together: Counter[tuple[Any, ...]] = Counter()
+    for each in others:
+        added, own_stops = _all_edges(each)
+        together += added
+        if own_stops != stops:
+            return False
+    return found == together
+
+
+Conditions = frozenset[Any]
+
+
+def _all_edges(state: State) -> tuple[Counter[tuple[Any, ...]], set[Conditions]]:
+    """Return what a state may do with an event, each with its conditions; and what discards."""
+    found: Counter[tuple[Any, ...]] = Counter()
+    stops: set[Conditions] = set()
+    waiting: list[tuple[State, Conditions]] = [(state, frozenset())]
+    while waiting:
+        at, conditions = waiting.pop()
+        for each in at.transitions:
+            all_of = conditions | _parts(each.condition)
+            if each.target.role is Role.STOP:
+                stops.add(all_of)
+            elif each.action is Action.PROCEED:
+                waiting.append((each.target, all_of))
+            else:
+                stage = at.stage if each.action is Action.TAKE else None
+                found[each.action, stage, each.target, all_of] += 1
+    return found, stops
+
+
+def _parts(condition: Condition) -> Conditions:
+    """Return the conditions that must all hold, as values that can be compared."""
+    match condition:
+        case And():
+            return _parts(condition.left) | _parts(condition.right)
+        case Not():
+            return frozenset([("not", _parts(condition.condition))])
+        case Always():
+            return frozenset()
+    return frozenset([id(condition)])
