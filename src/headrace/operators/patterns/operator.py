@@ -260,7 +260,7 @@ class MatchingOperator(StatefulOperator, Generic[M]):
             if wake_ms is None or ready_ms < wake_ms:
                 entry[WAKE] = ready_ms
                 timers.register(Timer(ready_ms, key))
-                if wake_ms is not None and wake_ms != _moment(entry):
+                if wake_ms is not None and wake_ms != moment_of(entry):
                     timers.delete(Timer(wake_ms, key))
             changed(key)
 
@@ -305,7 +305,7 @@ class MatchingOperator(StatefulOperator, Generic[M]):
             found = loaded.get(key)
             if found is None:
                 entry = backend.enter(key)
-                found = loaded[key] = entry, _moment(entry), self._load(entry)
+                found = loaded[key] = entry, moment_of(entry), self._load(entry)
             self.key_context.enter(key)
             self._pass_time(found[2], now_ms)
             self._take(found[2], value, now_ms)
@@ -319,7 +319,7 @@ class MatchingOperator(StatefulOperator, Generic[M]):
         """Take the events of a key that have waited for this time."""
         node, key, backend = self.node, timer.key, self.key_context.backend  # noqa: F841
         entry = backend.enter(key)
-        wake_ms, moment_ms = entry.get(WAKE), _moment(entry)
+        wake_ms, moment_ms = entry.get(WAKE), moment_of(entry)
         if timer.time_ms not in (wake_ms, moment_ms):
             return  # what it was for has been dropped
         until_ms = self.key_context.watermark if is_event_time else self.key_context.now_ms
@@ -497,7 +497,7 @@ class PatternOperator(MatchingOperator[Matches]):
 
     def _save(self, entry: Entry, matches: Matches) -> int | None:
         if not matches.are_changed:
-            return _moment(entry)
+            return moment_of(entry)
         if matches.is_empty:
             entry.pop(MATCHES, None)
             entry.pop(EVENTS, None)
@@ -506,7 +506,7 @@ class PatternOperator(MatchingOperator[Matches]):
         return matches.moment_ms
 
 
-def _moment(entry: Entry) -> int | None:
+def moment_of(entry: Entry) -> int | None:
     """Return when (ms) the time of a key's first partial match is over, as it is stored."""
     stored: Stored | None = entry.get(MATCHES)
     return None if stored is None else stored[MOMENT]
