@@ -28,7 +28,15 @@ from headrace.cep.pattern import (
     Quantifier as Quantifier,
     WithinType as WithinType,
 )
-from headrace.cep.pattern_stream import CEP as CEP, PatternStream as PatternStream
+from headrace.cep.pattern_registry import (
+    PatternRegistry as PatternRegistry,
+    pattern_from as pattern_from,
+)
+from headrace.cep.pattern_stream import (
+    CEP as CEP,
+    DynamicPatternStream as DynamicPatternStream,
+    PatternStream as PatternStream,
+)
 from headrace.cep.skip_strategy import (
     AfterMatchSkipStrategy as AfterMatchSkipStrategy,
     SkipToElementStrategy as SkipToElementStrategy,

@@ -35,7 +35,7 @@ def to_condition(given: Any, call: str, site: Any = None) -> Condition:
             raise WrongFunctionError(
                 f"{type(given).__name__}.filter() must take {wanted}", where=where
             )
-        _check_result(given.filter, call, where)
+        check_result(given.filter, call, where)
         return Call(UserFunction(given, "filter"), takes_context)
     if isinstance(given, type | Function) or not callable(given):
         is_class = isinstance(given, type)
@@ -45,7 +45,7 @@ def to_condition(given: Any, call: str, site: Any = None) -> Condition:
             where=where,
             hint=f"make an object: {given.__name__}()" if is_ours else _HINT,
         )
-    _check_result(given, call, where)
+    check_result(given, call, where)
     return Call(UserFunction(given), _takes_context(given, call, where))
 
 
@@ -55,7 +55,7 @@ def _described(given: Any) -> str:
     return f"{given!r:.80}"
 
 
-def _check_result(function: Any, call: str, where: dict[str, str]) -> None:
+def check_result(function: Any, call: str, where: dict[str, str]) -> None:
     """Refuse what returns a coroutine or a generator: as a value it is always true."""
     while isinstance(function, partial):
         function = function.func
