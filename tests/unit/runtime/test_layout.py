@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from headrace.cep import CEP, Pattern
 from headrace.common import Configuration, Time, WatermarkStrategy
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.functions import ProcessJoinFunction
@@ -169,3 +170,44 @@ def test_a_join_keeps_its_bounds_or_says_what_is_missing() -> None:
     data = before.to_json()
     parts = [{k: v for k, v in p.items() if k != "removes_after_ms"} for p in data["parts"]]
     check_layout_change(Layout.from_json({**data, "parts": parts}), wider, ignore_unclaimed=False)
+
+
+def looked_for(
+    *names: str, conditions: int = 0, by_clock: bool = True
+) -> Callable[[DataStream], DataStream]:
+    def build(stream: DataStream) -> DataStream:
+        pattern: Any = None
+        for name in names:
+            pattern = Pattern.begin(name) if pattern is None else pattern.followed_by(name)
+            pattern = pattern.where(lambda value: value[1] > conditions)
+        if not by_clock:
+            strategy = WatermarkStrategy.for_monotonous_timestamps()
+            stream = stream.assign_timestamps_and_watermarks(
+                strategy.with_timestamp_assigner(lambda value, _: value[1])
+            )
+        found = CEP.pattern(stream.key_by(first), pattern)
+        found = found.in_processing_time() if by_clock else found
+        return found.select(str).uid("looked for")
+
+    return build
+
+
+def test_a_pattern_keeps_its_stages_or_says_which_differ() -> None:
+    before = layout(looked_for("a", "b", "c"))
+    same = layout(looked_for("a", "b", "c", conditions=1))
+    check_layout_change(before, same, ignore_unclaimed=False)
+    said = refused(before, layout(looked_for("a", "d", "c")))
+    assert "the pattern of the operator 'Pattern' (uid=looked for) has other stages" in said
+    assert "gone: b\n  new:  d" in said
+    assert "headrace.restore.drop-partial-matches" in said
+    swapped = layout(looked_for("a", "c", "b"))
+    assert "in another order: a, b, c (is now: a, c, b)" in refused(before, swapped)
+    check_layout_change(before, swapped, ignore_unclaimed=False, drop_partial_matches=True)
+    other_time = layout(looked_for("a", "b", "c", by_clock=False))
+    assert "is of another kind" in refused(before, other_time, drop_partial_matches=True)
+    again = Layout.from_json(json.loads(json.dumps(before.to_json())))
+    assert again == before
+    # A checkpoint of an earlier version does not say which stages there were.
+    data = before.to_json()
+    parts = [{k: v for k, v in p.items() if k != "pattern"} for p in data["parts"]]
+    check_layout_change(Layout.from_json({**data, "parts": parts}), swapped, ignore_unclaimed=False)

@@ -43,7 +43,10 @@ class Transition:
 
 @dataclass(eq=False)
 class State:
-    """A state: its name is unique in the automaton; ``stage`` is the name of its stage."""
+    """A state: its name is unique in the automaton; ``stage`` is the name of its stage.
+
+    A partial match is stored with the name of its state.
+    """
 
     name: str
     stage: str

@@ -7,8 +7,15 @@ from functools import partial as partial_of
 from typing import Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK
-from headrace.operators.patterns.automaton import Action, Automaton, Role, State
-from headrace.operators.patterns.conditions import Answers, Predicate, compile_once
+from headrace.operators.patterns.automaton import Action, Automaton, Role, State, Transition
+from headrace.operators.patterns.conditions import (
+    ALWAYS,
+    Answers,
+    Condition,
+    Not,
+    Predicate,
+    compile_once,
+)
 from headrace.operators.patterns.queue_order import JavaQueue
 from headrace.operators.patterns.skips import Skip
 
@@ -21,26 +28,32 @@ Found = dict[str, list[Any]]
 class Event:
     """An event of a key.
 
-    ``number``: counts a key's events, so it orders those of one time.
+    ``number``: counts a key's events, so it orders those of one time. ``place``: among the events
+    that are being stored; -1: it is not among them.
     """
 
-    __slots__ = ("number", "timestamp", "value")
+    __slots__ = ("number", "place", "timestamp", "value")
 
     def __init__(self, value: Any, timestamp: int, number: int) -> None:
         self.value = value
         self.timestamp = timestamp
         self.number = number
+        self.place = -1
 
 
 class Node:
-    """A taken event, and the one that was taken before; partial matches share their beginnings."""
+    """A taken event, and the one that was taken before; partial matches share their beginnings.
 
-    __slots__ = ("before", "event", "stage")
+    ``place``: among the nodes that are being stored; -1: it is not among them.
+    """
+
+    __slots__ = ("before", "event", "place", "stage")
 
     def __init__(self, stage: str, event: Event, before: Node | None) -> None:
         self.stage = stage
         self.event = event
         self.before = before
+        self.place = -1
 
 
 class PartialMatch:
@@ -88,10 +101,10 @@ class Matches:
     """The partial matches of one key, and complete ones that wait for earlier partial ones.
 
     ``next_number``: the number of the key's next event. ``are_changed``: whether they differ from
-    what is stored.
+    what is stored. ``moment_ms``: when the time of the first partial match is over; None: never.
     """
 
-    __slots__ = ("are_changed", "complete", "next_number", "partial")
+    __slots__ = ("are_changed", "complete", "moment_ms", "next_number", "partial")
 
     def __init__(
         self,
@@ -103,6 +116,7 @@ class Matches:
         self.complete = complete
         self.next_number = next_number
         self.are_changed = False
+        self.moment_ms: int | None = None
 
     @property
     def begun(self) -> int:
@@ -146,7 +160,19 @@ def _has_begun_by(number: int, match: PartialMatch) -> bool:
     return match.start is not None and match.start.number <= number
 
 
-_Compiled = tuple[tuple[Action, State, Predicate], ...]
+class _Edge:
+    """A transition with a condition that can be evaluated."""
+
+    __slots__ = ("goes_on", "holds", "is_proceed", "is_take", "role", "stage", "target")
+
+    def __init__(self, stage: str, transition: Transition, holds: Predicate) -> None:
+        self.is_take = transition.action is Action.TAKE
+        self.is_proceed = transition.action is Action.PROCEED
+        self.stage = stage
+        self.target = transition.target.name
+        self.role = transition.target.role
+        self.holds = holds
+        self.goes_on = _goes_on(transition.target)
 
 
 class Matcher:
@@ -154,51 +180,66 @@ class Matcher:
 
     def __init__(self, automaton: Automaton, skip: Skip) -> None:
         self._skip = skip
-        self._answers: Answers = {}
-        known: dict[int, Predicate] = {}
-        self._states = automaton.states
         self._start = automaton.start.name
-        self._transitions: dict[str, _Compiled] = {
-            state.name: tuple(
-                (each.action, each.target, compile_once(each.condition, known, self._answers))
-                for each in state.transitions
-            )
-            for state in automaton.reachable()
-        }
-        self._goes_on = {
-            name: any(action is Action.PROCEED for action, _, _ in transitions)
-            for name, transitions in self._transitions.items()
-        }
-        """Whether a state has transitions to others without an event."""
         self._within_ms = automaton.within_ms
         self._gaps_ms = automaton.gaps_ms
+        self._roles = {name: state.role for name, state in automaton.states.items()}
         self.context = _Context()
+        self._answers: Answers = {}
+        known: dict[int, Predicate] = {}
+        self._edges: dict[str, list[_Edge]] = {}
+        self._goes_on: dict[str, bool] = {}
+        self._decided: dict[str, tuple[Predicate, list[_Edge]]] = {}
+        """By the name of a state that is left by one condition: that, and the transitions then.
+
+        Other events are ignored.
+        """
+        for state in automaton.reachable():
+            self._edges[state.name] = [
+                _Edge(state.stage, each, compile_once(each.condition, known, self._answers))
+                for each in state.transitions
+            ]
+            self._goes_on[state.name] = _goes_on(state)
+            decides = _decides(state, state is automaton.start)
+            if decides is not None:
+                own = zip(state.transitions, self._edges[state.name], strict=True)
+                edges = [edge for each, edge in own if edge.is_take or each.condition is ALWAYS]
+                holds = compile_once(decides, known, self._answers)
+                self._decided[state.name] = holds, edges
 
     def begin(self) -> Matches:
         """Return the matches of a key without events."""
-        return Matches(JavaQueue([PartialMatch(self._start, None, None)]), JavaQueue())
+        not_begun = [PartialMatch(self._start, None, None)]
+        return Matches(JavaQueue.of_array(not_begun), JavaQueue.of_array([]))
 
     def process(self, matches: Matches, event: Event) -> list[PartialMatch]:
         """Return the matches that an event completes; time has been advanced to it before."""
         self._answers.clear()
-        self.context.time_ms = event.timestamp
+        context, value, decided = self.context, event.value, self._decided.get
+        context.time_ms = event.timestamp
         kept: list[PartialMatch] = []
         found: list[PartialMatch] = []
-        is_unchanged, step = True, self._step
+        is_unchanged = True
         for match in matches.partial.items:
-            going_on = step(match, event, found)
-            if going_on is None:
-                kept.append(match)
+            context.match, context.found = match, None
+            either = decided(match.state)
+            if either is None:
+                edges = self._edges_of(match.state, value)
+            elif either[0](value, context):
+                edges = either[1]
             else:
+                kept.append(match)
+                continue
+            if self._step(match, event, edges, kept, found):
                 is_unchanged = False
-                kept += going_on
         if is_unchanged:
             return []
-        matches.are_changed = True
         partial = matches.partial = JavaQueue(kept)
-        if not found and not matches.complete.items:
-            return []
-        return self._release(matches, partial, JavaQueue(found))
+        given = found
+        if found or matches.complete.items:
+            given = self._release(matches, partial, found)
+        self._note_change(matches)
+        return given
 
     def waiting(self, state: str, last: Node, start: Event) -> PartialMatch:
         """Return a partial match that waits in a state after its event ``last``."""
@@ -211,130 +252,162 @@ class Matcher:
             over_ms = gap_over_ms if over_ms is None else min(over_ms, gap_over_ms)
         return PartialMatch(state, last, start, over_ms)
 
-    def next_moment(self, matches: Matches) -> int | None:
-        """Return when (ms) the time of the next partial match is over; None: never."""
-        partial = matches.partial.items
-        if len(partial) == 1:
-            return None  # none has begun
-        found = [each.over_ms for each in partial if each.over_ms is not None]
-        moment_ms = min(found, default=None)
-        return None if moment_ms is None or moment_ms > MAX_WATERMARK else moment_ms
-
     def advance(
         self, matches: Matches, now_ms: int
     ) -> tuple[list[PartialMatch], list[PartialMatch]]:
         """Return the matches that are complete as time passes, and those whose time is over."""
-        kept: JavaQueue[PartialMatch] = JavaQueue()
-        found: JavaQueue[PartialMatch] = JavaQueue()
+        kept: list[PartialMatch] = []
+        found: list[PartialMatch] = []
         late: list[PartialMatch] = []
-        matches.are_changed = True
-        for match in matches.partial:
+        for match in matches.partial.items:
             over_ms = match.over_ms
             if over_ms is None or over_ms > now_ms:
-                kept.add(match)
-            elif self._states[match.state].role is Role.PENDING:
-                found.add(match)
+                kept.append(match)
+            elif self._roles[match.state] is Role.PENDING:
+                found.append(match)
             else:
                 late.append(match)
-        given = self._release(matches, kept, found)
-        matches.partial = kept
+        partial = matches.partial = JavaQueue(kept)
+        given = self._release(matches, partial, found)
+        self._note_change(matches)
         return given, late
 
     def drop(self, matches: Matches, dropped: Iterable[PartialMatch]) -> list[PartialMatch]:
         """Drop partial matches; return the complete ones that only they have held back."""
-        matches.are_changed = True
         gone = {id(each) for each in dropped}
         matches.partial.remove_if(lambda each: id(each) in gone)
-        return self._release(matches, matches.partial, JavaQueue())
+        given = self._release(matches, matches.partial, [])
+        self._note_change(matches)
+        return given
+
+    def _note_change(self, matches: Matches) -> None:
+        matches.are_changed = True
+        if self._within_ms is None and not self._gaps_ms:
+            return
+        moment_ms = None
+        for each in matches.partial.items:
+            over_ms = each.over_ms
+            if over_ms is not None and (moment_ms is None or over_ms < moment_ms):
+                moment_ms = over_ms
+        # What would be over after all time is never over.
+        matches.moment_ms = None if moment_ms is None or moment_ms > MAX_WATERMARK else moment_ms
 
     def _release(
-        self, matches: Matches, partial: JavaQueue[PartialMatch], found: JavaQueue[PartialMatch]
+        self, matches: Matches, partial: JavaQueue[PartialMatch], found: list[PartialMatch]
     ) -> list[PartialMatch]:
         """Return the complete matches that no earlier partial match holds back."""
-        complete, given = matches.complete, []
-        for match in found:
+        complete, skip = matches.complete, self._skip
+        if len(found) < 2 and not complete.items and not skip.is_skip:
+            return found
+        for match in JavaQueue(found):
             complete.add(match)
+        given: list[PartialMatch] = []
         while True:
             earliest = complete.peek()
             if earliest is None:
                 break
-            if self._skip.is_skip:
+            if skip.is_skip:
                 waiting = partial.peek()
                 if waiting is not None and earliest.order > waiting.order:
                     break
             complete.poll()
-            last = self._skip.last_dropped(earliest.numbers())
-            for queue in (partial, complete):
-                queue.remove_if(partial_of(_has_begun_by, last))
             given.append(earliest)
+            if skip.is_skip:
+                last = skip.last_dropped(earliest.numbers())
+                for queue in (partial, complete):
+                    queue.remove_if(partial_of(_has_begun_by, last))
         return given
 
     def _step(
-        self, match: PartialMatch, event: Event, found: list[PartialMatch]
-    ) -> list[PartialMatch] | None:
-        """Return the partial matches that become of one with an event; None: it stays as it is.
+        self,
+        match: PartialMatch,
+        event: Event,
+        edges: list[_Edge],
+        kept: list[PartialMatch],
+        found: list[PartialMatch],
+    ) -> bool:
+        """Add what becomes of a partial match by an event's ``edges``; return whether it changes.
 
-        Those that are complete are added to ``found``.
+        What waits for more events is added to ``kept``, what is complete to ``found``.
         """
-        context = self.context
-        context.match, context.found = match, None
-        state, last, start = match.state, match.last, match.start
-        edges = self._edges(state, event)
+        last, start = match.last, match.start
         if start is None:
-            if all(action is Action.IGNORE for action, _, _ in edges):
-                return None
-        elif len(edges) == 1 and edges[0][0] is Action.IGNORE and edges[0][2].name == state:
-            return None
-        given: list[PartialMatch] = []
+            edges = [edge for edge in edges if edge.is_take]
+            if not edges:
+                kept.append(match)
+                return False
+        elif len(edges) == 1 and not edges[0].is_take and edges[0].target == match.state:
+            kept.append(match)
+            return False
+        going_on: list[PartialMatch] = []
         is_stopped = False
-        for action, source, target in edges:
-            if action is Action.IGNORE:
-                if start is None:
-                    continue
-                assert last is not None
-                made = self.waiting(target.name, last, start)
-            else:
-                node = Node(source.stage, event, last)
-                made = self.waiting(target.name, node, start or event)
-                if self._goes_on[target.name]:
-                    final = self._final_after(target, event)
+        for edge in edges:
+            if edge.is_take:
+                node, begun = Node(edge.stage, event, last), start or event
+                if edge.goes_on:
+                    final = self._final_after(edge.target, event.value)
                     if final is not None:
-                        found.append(self.waiting(final.name, node, start or event))
-            role = target.role
-            if role is Role.FINAL:
-                found.append(made)
-            elif role is Role.STOP:
+                        found.append(PartialMatch(final, node, begun))
+            else:
+                assert last is not None
+                assert start is not None
+                node, begun = last, start
+            if edge.role is Role.FINAL:
+                found.append(PartialMatch(edge.target, node, begun))
+            elif edge.role is Role.STOP:
                 is_stopped = True
             else:
-                given.append(made)
-        if is_stopped:
-            given = []
+                going_on.append(self.waiting(edge.target, node, begun))
+        if not is_stopped:
+            kept += going_on
         if start is None:
-            given.append(match)
-        return given
+            kept.append(match)
+        return True
 
-    def _edges(self, name: str, event: Event) -> list[tuple[Action, State, State]]:
-        """Return the transitions that an event makes: what is done, from which state, to which."""
-        given: list[tuple[Action, State, State]] = []
-        states, context, value = self._states, self.context, event.value
-        waiting = [name]
+    def _edges_of(self, state: str, value: Any) -> list[_Edge]:
+        """Return the transitions that take or ignore an event, also those of states that follow."""
+        context = self.context
+        if not self._goes_on[state]:
+            return [edge for edge in self._edges[state] if edge.holds(value, context)]
+        given: list[_Edge] = []
+        waiting = [state]
         while waiting:
-            at = waiting.pop()
-            for action, target, holds in self._transitions[at]:
-                if holds(value, context):
-                    if action is Action.PROCEED:
-                        waiting.append(target.name)
+            for edge in self._edges[waiting.pop()]:
+                if edge.holds(value, context):
+                    if edge.is_proceed:
+                        waiting.append(edge.target)
                     else:
-                        given.append((action, states[at], target))
+                        given.append(edge)
         return given
 
-    def _final_after(self, state: State, event: Event) -> State | None:
+    def _final_after(self, state: str, value: Any) -> str | None:
         """Return the final state to which a match may go on without a further event."""
         waiting = [state]
         while waiting:
-            for action, target, holds in self._transitions[waiting.pop().name]:
-                if action is Action.PROCEED and holds(event.value, self.context):
-                    if target.role is Role.FINAL:
-                        return target
-                    waiting.append(target)
+            for edge in self._edges[waiting.pop()]:
+                if edge.is_proceed and edge.holds(value, self.context):
+                    if edge.role is Role.FINAL:
+                        return edge.target
+                    waiting.append(edge.target)
         return None
+
+
+def _goes_on(state: State) -> bool:
+    """Return whether a state has transitions to others without an event."""
+    return any(each.action is Action.PROCEED for each in state.transitions)
+
+
+def _decides(state: State, is_start: bool) -> Condition | None:
+    """Return the condition without which a match stays in a state as it is; None: it has none."""
+    taken = [each for each in state.transitions if each.action is Action.TAKE]
+    others = [each for each in state.transitions if each.action is not Action.TAKE]
+    if len(taken) != 1 or _goes_on(state):
+        return None
+    decides = taken[0].condition
+    if is_start:
+        return decides
+    if len(others) != 1 or others[0].target is not state:
+        return None
+    ignored = others[0].condition
+    is_other = isinstance(ignored, Not) and ignored.condition is decides
+    return decides if is_other or ignored is ALWAYS else None

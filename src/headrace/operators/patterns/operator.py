@@ -41,6 +41,7 @@ from headrace.operators.patterns.stored import (
     EMPTY,
     MOMENT,
     VERSION,
+    Shapes,
     Stored,
     count_stored,
     from_stored,
@@ -107,8 +108,12 @@ class PatternSpec(OperatorSpec):
     late: str | None = None
     limit: Limit = DEFAULT_LIMIT
     record_type: TypeInformation | None = None
-    kind = "pattern"
     label = "Pattern"
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """Of either time: the events that wait in state have timers of one."""
+        return "pattern" if self.is_event_time else "pattern-in-processing-time"
 
     @property
     def traits(self) -> Traits:  # type: ignore[override]
@@ -169,6 +174,7 @@ class PatternOperator(StatefulOperator):
         check = relevance(spec.stages, automaton, number_shows)
         self._select = None if check is None else selection(check)
         self._version = crc32(repr(spec.pattern).encode())
+        self._shapes: Shapes = {}
         self._delay_ms = 0 if spec.is_event_time else 1
         """How long after its time an event can be taken."""
 
@@ -300,8 +306,10 @@ class PatternOperator(StatefulOperator):
         entry = backend.enter(key)
         wake_ms, moment_ms = entry.get(WAKE), _moment(entry)
         if timer.time_ms not in (wake_ms, moment_ms):
-            return  # the pattern was of another time, or without this limit
+            return  # what it was for has been dropped
         until_ms = self.key_context.watermark if is_event_time else self.key_context.now_ms
+        if timer.time_ms > until_ms:
+            until_ms = MAX_WATERMARK  # a batch has ended
         matches = self._load(entry)
         self.key_context.enter(key)
         new_wake_ms = wake_ms
@@ -309,14 +317,16 @@ class PatternOperator(StatefulOperator):
             waiting = entry[WAITING]
             times, values = waiting.take_through(until_ms - self._delay_ms)
             for timestamp, value in self._ordered(times, values):
-                self._pass_time(matches, timestamp)
+                if matches.moment_ms is not None:
+                    self._pass_time(matches, timestamp)
                 self._take(matches, value, timestamp)
             if waiting:
                 new_wake_ms = entry[WAKE] = waiting.first_ms + self._delay_ms
             else:
                 del entry[WAITING], entry[WAKE]
                 new_wake_ms = None
-        self._pass_time(matches, until_ms)
+        if matches.moment_ms is not None:
+            self._pass_time(matches, until_ms)
         new_ms = self._save(entry, matches)
         before = [each for each in (wake_ms, moment_ms) if each != timer.time_ms]
         self._set_timers(key, before, (new_wake_ms, new_ms))
@@ -342,7 +352,7 @@ class PatternOperator(StatefulOperator):
     def _pass_time(self, matches: Matches, now_ms: int) -> None:
         """Let time pass, step by step."""
         while True:
-            moment_ms = self._matcher.next_moment(matches)
+            moment_ms = matches.moment_ms
             if moment_ms is None or moment_ms > now_ms:
                 return
             found, over = self._matcher.advance(matches, moment_ms)
@@ -422,9 +432,8 @@ class PatternOperator(StatefulOperator):
             entry.pop(MATCHES, None)
             entry.pop(EVENTS, None)
             return None
-        moment_ms = self._matcher.next_moment(matches)
-        entry[MATCHES], entry[EVENTS] = to_stored(matches, self._version, moment_ms)
-        return moment_ms
+        entry[MATCHES], entry[EVENTS] = to_stored(matches, self._version, self._shapes)
+        return matches.moment_ms
 
     def _set_timers(
         self, key: Any, before: Sequence[int | None], now: Sequence[int | None]

@@ -26,22 +26,26 @@ class JavaQueue(Generic[T]):
     __slots__ = ("items",)
 
     def __init__(self, items: Iterable[T] = ()) -> None:
-        self.items: list[T] = []
-        for item in items:
-            self.add(item)
+        own = self.items = [*items]
+        for at in range(1, len(own)):
+            if own[at].order < own[(at - 1) >> 1].order:
+                self._rise(at)
 
     @classmethod
     def of_array(cls, items: list[T]) -> JavaQueue[T]:
         """Return the queue of which a list is the array."""
-        queue = cls()
+        queue: JavaQueue[T] = cls.__new__(cls)
         queue.items = items
         return queue
 
     def add(self, item: T) -> None:
         """Insert an item."""
+        self.items.append(item)
+        self._rise(len(self.items) - 1)
+
+    def _rise(self, at: int) -> None:
         items = self.items
-        at = len(items)
-        items.append(item)
+        item = items[at]
         order = item.order
         while at > 0:
             parent = (at - 1) >> 1

@@ -122,7 +122,7 @@ class Stage:
 def describe(stages: tuple[Stage, ...], depth: int = 0) -> tuple[tuple[str, str], ...]:
     """Return each stage's name, and in words what partial matches depend on: not its conditions.
 
-    Those of a group follow it.
+    Those of a group follow it. Checkpoints have these words: other words are another pattern.
     """
     found: list[tuple[str, str]] = []
     for stage in stages:

@@ -9,56 +9,66 @@ from headrace.operators.patterns.queue_order import JavaQueue
 from headrace.runtime.state.time_buffer import TimeBuffer
 
 Stored = tuple[Any, ...]
-"""The version, the moment, the nodes, the partial matches, and the complete matches that wait.
+"""The version, the moment, and the shape.
 
 ``version``: a number for the stages of the pattern. ``moment``: when (ms) the time of the first
-partial match is over; None: never.
+partial match is over; None: never. ``shape``: the nodes, the partial matches, and the complete
+matches that wait; it says nothing of the events, so many keys have the same.
 
 A node is its stage, the place of its event in the buffer of events, and the place of the node
 before (-1: none). A match is its state, and the place of its last node (-1: it has not begun).
 """
 
-VERSION, MOMENT, NODES, PARTIAL, COMPLETE = range(5)
+VERSION, MOMENT, SHAPE = range(3)
+
+Shapes = dict[Any, Any]
+"""Shapes by themselves: equal ones are one object, so a key takes a quarter less memory."""
+
+_SMALL_NODES, _MOST_SHAPES = 4, 1_000
 
 EMPTY = TimeBuffer([], [])
 
 
 def to_stored(
-    matches: Matches, version: int = 0, moment: int | None = None
+    matches: Matches, version: int = 0, shapes: Shapes | None = None
 ) -> tuple[Stored, TimeBuffer]:
     """Return matches as data, and the events in them."""
-    places: dict[int, int] = {}
     nodes: list[Node] = []
-    for match in (*matches.partial, *matches.complete):
+    events: list[Event] = []
+    partial, complete = matches.partial.items, matches.complete.items
+    for match in (*partial, *complete) if complete else partial:
         new, node = [], match.last
-        while node is not None and id(node) not in places:
+        while node is not None and node.place < 0:
             new.append(node)
             node = node.before
         for node in reversed(new):
-            places[id(node)] = len(nodes)
+            node.place = len(nodes)
             nodes.append(node)
-    events = sorted({id(node.event): node.event for node in nodes}.values(), key=_number)
-    numbers = {id(event): place for place, event in enumerate(events)}
-
-    def data(match: PartialMatch) -> tuple[str, int]:
-        return match.state, -1 if match.last is None else places[id(match.last)]
-
-    stored = (
-        version,
-        moment,
+            event = node.event
+            if event.place < 0:
+                event.place = 0
+                events.append(event)
+    events.sort(key=_number)
+    for place, event in enumerate(events):
+        event.place = place
+    shape = (
         tuple(
-            (
-                node.stage,
-                numbers[id(node.event)],
-                -1 if node.before is None else places[id(node.before)],
-            )
-            for node in nodes
+            [
+                (each.stage, each.event.place, -1 if each.before is None else each.before.place)
+                for each in nodes
+            ]
         ),
-        tuple(data(each) for each in matches.partial),
-        tuple(data(each) for each in matches.complete),
+        tuple([(each.state, -1 if each.last is None else each.last.place) for each in partial]),
+        tuple([(each.state, -1 if each.last is None else each.last.place) for each in complete]),
     )
+    if shapes is not None and len(nodes) <= _SMALL_NODES:
+        if len(shapes) >= _MOST_SHAPES:
+            shapes.clear()
+        shape = shapes.setdefault(shape, shape)
     buffer = TimeBuffer([each.timestamp for each in events], [each.value for each in events])
-    return stored, buffer
+    for node in nodes:
+        node.place = node.event.place = -1
+    return (version, matches.moment_ms, shape), buffer
 
 
 def _number(event: Event) -> int:
@@ -68,9 +78,10 @@ def _number(event: Event) -> int:
 def from_stored(stored: Stored, buffer: TimeBuffer, matcher: Matcher) -> Matches:
     """Return matches as they were stored; their events are numbered from 0 on."""
     events = [Event(value, at, number) for number, (at, value) in enumerate(buffer)]
+    stored_nodes, stored_partial, stored_complete = stored[SHAPE]
     nodes: list[Node] = []
     starts: list[Event] = []
-    for stage, event, before in stored[NODES]:
+    for stage, event, before in stored_nodes:
         nodes.append(Node(stage, events[event], None if before < 0 else nodes[before]))
         starts.append(events[event] if before < 0 else starts[before])
 
@@ -80,11 +91,15 @@ def from_stored(stored: Stored, buffer: TimeBuffer, matcher: Matcher) -> Matches
         return matcher.waiting(state, nodes[node], starts[node])
 
     partial, complete = (
-        JavaQueue.of_array([match(*each) for each in stored[part]]) for part in (PARTIAL, COMPLETE)
+        JavaQueue.of_array([match(*each) for each in part])
+        for part in (stored_partial, stored_complete)
     )
-    return Matches(partial, complete, len(events))
+    matches = Matches(partial, complete, len(events))
+    matches.moment_ms = stored[MOMENT]
+    return matches
 
 
 def count_stored(stored: Stored) -> int:
     """Return how many matches have begun."""
-    return sum(node >= 0 for _, node in (*stored[PARTIAL], *stored[COMPLETE]))
+    _, partial, complete = stored[SHAPE]
+    return sum(node >= 0 for _, node in (*partial, *complete))

@@ -11,17 +11,18 @@ The contiguity of a stage counts for its first event, its inner one for the othe
 ``not_next`` the event at once after must not be one of it, after ``not_followed_by`` none before
 the next stage's event. A match takes less than ``within_ms`` from its first event to its last.
 
-Flink's library, which Headrace follows, deviates from this where what must not come is something
-else as well; such patterns are not drawn here:
+Flink's library, which Headrace follows, deviates from this (``DEVIATIONS`` in
+``test_against_brute_force.py`` has what Flink 2.3 answered):
 
 - A negative stage after a loop of no certain length: an event that both continues the loop and
-  must not come ends the loop, too.
-- After ``not_followed_by``, an event that both must not come and is the next stage's ends the
+  must not come discards the match.
+- After ``not_followed_by``, an event that both must not come and is the next stage's discards the
   match, except at the end of the pattern.
-- ``not_followed_by`` before ``times(1, 3)``: what must not come before the stage's first event must
-  not come between its later ones either.
-- A negative stage before an optional one: a match without that one ends before what must not come
-  could come.
+- ``not_followed_by`` before ``times(1, 3)``: after the stage's first event, what must not come
+  discards the match if it comes after another event that is ignored.
+
+Such patterns are not drawn, and none with a negative stage before an optional one: what must not
+come before a stage would here be forgotten with the stage.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class FoundAndOver(Found, TimedOut):
 
 def shown(match: Any) -> str:
     return " ".join(
-        f"{stage}={','.join(str(number) for _, _, number in events)}"
+        f"{stage}={','.join(str(number) for _, _, number, *_ in events)}"
         for stage, events in match.items()
     )
 

@@ -127,6 +127,39 @@ def test_matches_are_those_of_the_definition(
     assert by_operator(stages, events, within_ms, backend) == expected
 
 
+A_LOOP = Stage("a", least=1, most=None)
+DEVIATIONS: list[tuple[list[Stage], str, set[Match], set[Match]]] = [
+    (
+        [A_LOOP, Stage("b", negative=("not_followed_by", "a"))],
+        "aab",
+        {((1,), (2,))},
+        {((0, 1), (2,)), ((1,), (2,))},
+    ),
+    (
+        [Stage("a"), Stage("b", negative=("not_followed_by", "b")), Stage("c")],
+        "abc",
+        set(),
+        {((0,), (1,), (2,))},
+    ),
+    (
+        [Stage("a"), Stage("b", most=2, negative=("not_followed_by", "c"))],
+        "abccb",
+        {((0,), (1,))},
+        {((0,), (1,)), ((0,), (1, 4))},
+    ),
+]
+"""Stages, events, what Flink's library finds, and what the definition says."""
+
+
+@pytest.mark.parametrize(("stages", "names", "by_flink", "by_definition"), DEVIATIONS)
+def test_where_flink_deviates_headrace_does(
+    stages: list[Stage], names: str, by_flink: set[Match], by_definition: set[Match]
+) -> None:
+    events = [(name, 10 + place) for place, name in enumerate(names)]
+    assert {*by_operator(stages, events, None, "heap")} == by_flink
+    assert {*find(stages, events)} == by_definition
+
+
 def test_the_brute_force_finds_what_a_reader_finds() -> None:
     """Patterns whose matches Flink's documentation lists."""
 

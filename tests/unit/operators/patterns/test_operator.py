@@ -8,7 +8,13 @@ from typing import Any
 
 import pytest
 
-from headrace.cep import AfterMatchSkipStrategy, Overflow, Pattern, PatternProcessFunction
+from headrace.cep import (
+    AfterMatchSkipStrategy,
+    Overflow,
+    Pattern,
+    PatternProcessFunction,
+    SimpleCondition,
+)
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.errors import JobError, MissingWatermarksError, TypeMismatchError
 from headrace.operators.patterns import operator
@@ -27,6 +33,7 @@ from tests.unit.operators.patterns.finding import (
     is_clean,
     named,
     shown,
+    spec,
 )
 
 BACKENDS = pytest.mark.parametrize("backend", ["heap", "paged"])
@@ -125,6 +132,22 @@ def test_in_processing_time_a_comparator_sorts_the_events_of_a_moment(backend: s
         task.advance_processing_time(task.clock() + 1)
         assert task.output() == ["a=1 b=2"]
         assert is_clean(task)
+
+
+@pytest.mark.parametrize("is_sorted", [True, False])
+def test_at_the_end_of_a_batch_all_processing_time_has_passed(is_sorted: bool) -> None:
+    comparator = UserFunction(lambda a, b: a[2] - b[2]) if is_sorted else None
+    made = spec(a_then_b(), comparator=comparator, is_event_time=False)
+    with KeyedHarness(made, 0, batch=True) as task:
+        task.process(("key", "b", 3))
+        task.process(("key", "a", 2))
+        task.process(("other", "a", 1))
+        task.end_input()
+        assert task.output() == (["a=2 b=3"] if is_sorted else [])
+        over = ["a=1"] if is_sorted else ["a=1", "a=2"]
+        assert sorted(match for _, match in task.side_output(OVER)) == over
+        assert is_clean(task)
+        assert counter(task, "numTimersDropped") == 0
 
 
 def test_results_have_the_time_of_the_match() -> None:
@@ -462,3 +485,50 @@ def test_a_match_that_waited_is_counted_among_the_dropped() -> None:
         assert task.output() == ["a=4 b=5"]
         assert counter(task, "numPartialMatchesDropped") == 2
         assert MATCHES not in task._backend().peek("key")
+
+
+# Much state.
+
+
+def test_large_events_leave_nothing_behind() -> None:
+    """Buffers of several pages, of waiting events and of those in partial matches."""
+    pattern = a_then_b().within(50)
+    with harness(pattern, "paged", function=Found()) as task:
+        sizes = []
+        for turn in range(4):
+            for number in range(30):
+                at = 100 * turn + number + 1
+                task.process(("key", "a", at), at)
+                task.process(("key", "a" if number % 2 else "b", at, "x" * 3_000), at)
+            task.advance_watermark(100 * turn + 20)
+            sizes.append(len(task._store.records))  # type: ignore[union-attr]
+            task.advance_watermark(100 * turn + 99)
+            assert is_clean(task)
+            # The header has the watermark.
+            assert [*task._store.records] == ["h"]  # type: ignore[union-attr]
+        assert min(sizes) > 3
+        assert max(sizes) == min(sizes)
+        assert len(task.output()) > 4 * 30
+
+
+class Opened(SimpleCondition):
+    """Needs ``open``; without it, it fails."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.name = runtime_context.get_task_name()
+
+    def filter(self, value: Any) -> bool:
+        assert self.name
+        return bool(value[1] == "a")
+
+
+@pytest.mark.parametrize("is_event_time", [True, False])
+def test_conditions_are_opened(is_event_time: bool) -> None:
+    pattern = Pattern.begin("a").where(Opened()).one_or_more().until(Opened())
+    with harness(pattern, is_event_time=is_event_time, function=Found()) as task:
+        give(task, "b@1")
+        assert is_clean(task)
+    with harness(Pattern.begin("a").where(Opened()), is_event_time=is_event_time) as task:
+        give(task, "a@2")
+        task.end_input()
+        assert task.output() == ["a=2"]

@@ -14,7 +14,15 @@ from headrace.cep import Pattern
 from headrace.operators.patterns.compiler import compile_stages
 from headrace.operators.patterns.matcher import Event, Matcher, Matches
 from headrace.operators.patterns.skips import SkipPastLastEvent
-from headrace.operators.patterns.stored import MOMENT, VERSION, count_stored, from_stored, to_stored
+from headrace.operators.patterns.stored import (
+    MOMENT,
+    SHAPE,
+    VERSION,
+    Shapes,
+    count_stored,
+    from_stored,
+    to_stored,
+)
 from tests.unit.operators.patterns.finding import named, numbered
 
 
@@ -52,11 +60,12 @@ def test_matches_are_stored_without_loss(names: str, more: str) -> None:
     own = matcher()
     matches = own.begin()
     taken(names, own, matches)
-    stored, buffer = to_stored(matches, 7, own.next_moment(matches))
+    stored, buffer = to_stored(matches, 7)
     times, values = pickle.loads(pickle.dumps((buffer.times, buffer.values)))
     again = from_stored(pickle.loads(pickle.dumps(stored)), type(buffer)(times, values), own)
     assert shown(again) == shown(matches)
-    assert (stored[VERSION], stored[MOMENT]) == (7, own.next_moment(again))
+    assert (stored[VERSION], stored[MOMENT]) == (7, matches.moment_ms)
+    assert again.moment_ms == matches.moment_ms
     assert count_stored(stored) == matches.begun + len(matches.complete)
     # and they go on in the same way
     assert taken(more, own, again, 50) == taken(more, own, matches, 50)
@@ -92,7 +101,20 @@ def test_what_is_stored_is_plain_data() -> None:
     own = matcher()
     matches = own.begin()
     taken("aab", own, matches)
-    stored, _ = to_stored(matches, 1, 2)
+    stored, _ = to_stored(matches, 1)
     as_lists = json.loads(json.dumps(stored))
-    assert as_lists[:2] == [1, 2]
-    assert len(as_lists[3]) == len(matches.partial)
+    assert as_lists[:2] == [1, 15]
+    assert len(as_lists[2][1]) == len(matches.partial)
+
+
+def test_equal_shapes_are_one_object() -> None:
+    own, shapes = matcher(), Shapes()
+    found = []
+    for names in "ab", "ab", "aa", "aaaaa", "aaaaa":
+        matches = own.begin()
+        taken(names, own, matches)
+        found.append(to_stored(matches, 1, shapes)[0][SHAPE])
+    assert found[0] is found[1]
+    assert found[0] != found[2]
+    assert found[3] == found[4]
+    assert len(shapes) == 2, "large ones are not kept"
