@@ -152,7 +152,7 @@ def _dropped(skip: Skip) -> str:
 
 
 def _kept(automaton: Automaton, skip: Skip) -> Iterator[str]:
-    yield "events that the watermark has not passed, in event time"
+    yield "events that may change something, until the watermark has passed them (event time)"
     kept = "partial matches, with the events that they have taken, each stored once"
     if automaton.within_ms is None:
         yield f"{kept}: until they match, or cannot go on"
