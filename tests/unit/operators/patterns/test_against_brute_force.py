@@ -70,11 +70,16 @@ def drawn_stages(draw: st.DrawFn) -> list[Stage]:
         )
         negative: Any = None
         before = stages[-1] if stages else None
-        is_certain = before is not None and not before.is_optional and before.least == before.most
-        if is_certain and draw(st.integers(0, 3)) == 0:
+        if (
+            before is not None
+            and not before.is_optional
+            and before.least == before.most
+            and draw(st.integers(0, 3)) == 0
+        ):
             kinds = ["not_next", "not_followed_by"][: 2 if most in (None, least) else 1]
             kind = draw(st.sampled_from(kinds))
-            free = [each for each in NAMES if kind == "not_next" or not {*each} & {*names}]
+            other = {*names, *(before.names if before.least > 1 else "")}
+            free = [each for each in NAMES if kind == "not_next" or not {*each} & other]
             if free:
                 negative = kind, draw(st.sampled_from(free))
         stages.append(
