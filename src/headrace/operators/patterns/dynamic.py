@@ -26,7 +26,7 @@ from headrace.operators.patterns.history import (
     without_past,
 )
 from headrace.operators.patterns.key_matches import KeyMatches
-from headrace.operators.patterns.matcher import Event, Matcher
+from headrace.operators.patterns.matcher import Event, Matcher, Matches
 from headrace.operators.patterns.operator import (
     EVENTS,
     MATCHES,
@@ -171,6 +171,8 @@ class DynamicPatternsOperator(MatchingOperator[KeyMatches]):
         self._timeline: tuple[int, Timeline] | None = None
         self._past_ms = MIN_WATERMARK
         self._shapes: Shapes = {}
+        self._not_begun: dict[int, Matches] = {}
+        """Matches of patterns of which no partial match has begun: the same for all keys."""
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         super().open(node, context, key_context)
@@ -241,6 +243,7 @@ class DynamicPatternsOperator(MatchingOperator[KeyMatches]):
         if self._timeline is None or self._timeline[0] != revision:
             timeline = Timeline(self._histories.items(), self._activate)
             self._timeline = revision, timeline
+            self._not_begun = {}
             if len(self._active) > len(timeline.patterns) + _KEPT_UNUSED:
                 kept = {id(each) for each in timeline.patterns.values()}
                 self._active = {at: each for at, each in self._active.items() if id(each) in kept}
@@ -268,12 +271,22 @@ class DynamicPatternsOperator(MatchingOperator[KeyMatches]):
     def _take(self, matches: KeyMatches, value: Any, timestamp: int) -> None:
         event = Event(value, timestamp, matches.next_number)
         matches.next_number += 1
+        by_pattern, not_begun = matches.by_pattern, self._not_begun
         for pattern in matches.timeline.at(timestamp):
-            found = matches.by_pattern.get(pattern.number)
-            if found is None:
-                found = matches.by_pattern[pattern.number] = pattern.matcher.begin()
+            number, matcher = pattern.number, pattern.matcher
             self._context._pattern = pattern
-            self._match(pattern.matcher, found, event)
+            found = by_pattern.get(number)
+            if found is not None:
+                self._match(matcher, found, event)
+                continue
+            # It is not among the others while it changes: if that fails, it is not used again.
+            found = not_begun.pop(number, None) or matcher.begin()
+            self._match(matcher, found, event)
+            if found.is_empty:
+                found.are_changed = False
+                not_begun[number] = found
+            else:
+                by_pattern[number] = found
 
     def _pass_time(self, matches: KeyMatches, now_ms: int) -> None:
         timeline, by_pattern = matches.timeline, matches.by_pattern

@@ -386,6 +386,47 @@ def test_a_batch_gives_what_a_stream_gives() -> None:
         assert task.output() == [("p", 1, 11, "a b"), ("p", 2, 20, "b a")]
 
 
+@BACKENDS
+def test_keys_do_not_share_what_has_begun(backend: Any) -> None:
+    with harness(backend=backend) as task:
+        task.process(sequence("p", "a b"), 1, input=1)
+        task.process(sequence("q", "a"), 1, input=1)
+        for word, at, key in (("a", 2, "k"), ("b", 3, "m"), ("a", 4, "l"), ("b", 5, "m")):
+            feed(task, f"{word}@{at}", key)
+        feed(task, "|9")  # takes the events of all keys
+        for at, key in ((10, "l"), (12, "k"), (14, "m")):
+            feed(task, f"b@{at}", key)
+        feed(task, "|19")
+        found = [(pattern_id, at) for pattern_id, _, at, _ in task.output()]
+        assert found == [("q", 2), ("q", 4), ("p", 10), ("p", 12)]
+        assert task.keys() == []
+
+
+class FailsOnce(Found):
+    def __init__(self) -> None:
+        self.has_failed = False
+
+    def process_match(self, match: Any, ctx: Any) -> Iterable[Any]:
+        if not self.has_failed:
+            self.has_failed = True
+            raise ValueError("once")
+        return [described(match, ctx)]
+
+
+def test_a_match_that_fails_leaves_nothing_in_the_task() -> None:
+    of_loop: Any = stream().process(FailsOnce())
+    loop = sequence("p", "a")
+    loop["stages"][0]["one_or_more"] = True
+    with KeyedHarness(of_loop._edges[0].source.spec, (lambda event: event[0], None)) as task:
+        task.process(loop, 1, input=1)
+        before = task.snapshot()
+        with pytest.raises(ValueError, match="once"):
+            feed(task, "a@2 |3")
+        task.restore(before)
+        feed(task, "a@2 |3", key="other")
+        assert task.output() == [("p", None, 2, "a")]
+
+
 def test_select_gives_the_matches_of_all_patterns() -> None:
     selected: Any = stream().select(lambda match: sorted(match))
     with KeyedHarness(selected._edges[0].source.spec, (lambda event: event[0], None)) as task:
