@@ -8,14 +8,24 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 from .draws import strategy
-from .generated import Program, programs
+from .generated import Program, Step, programs
 from .on_spark import PROGRAMS, ChangedPrograms, by_name, check, drawn_changed, joined
 
 pytestmark = pytest.mark.spark
+
+
+LOOKED_FOR = [
+    Program(
+        (tuple((n % 3, n * (number + 1) % 7, 1_000 + 3 * n - n % 4 * 4) for n in range(40)),),
+        (Step("pattern", (0, 0), number), Step("window", (0, 0), 1)),
+    )
+    for number in range(PROGRAMS)
+]
+"""Each pattern of generated programs, twice."""
 
 
 @settings(
@@ -23,6 +33,7 @@ pytestmark = pytest.mark.spark
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # a smaller example costs minutes
     suppress_health_check=list(HealthCheck),
 )
+@example(LOOKED_FOR, 12)
 @given(st.lists(programs, min_size=PROGRAMS, max_size=PROGRAMS), st.integers(10, 60))
 def test_property_on_spark(drawn: list[Program], most: int) -> None:
     for mode in ("STREAMING", "BATCH"):

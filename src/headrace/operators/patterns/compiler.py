@@ -212,7 +212,8 @@ class _Compiler:
         else:
             state.add(Action.PROCEED, sink, self.goes_on(seq))
         if stage.is_greedy:
-            forbid(sink, take)
+            # Flink's rule: at the event that ends the loop, too.
+            forbid(sink, self.takes(seq, stage))
         state.add(Action.TAKE, state, take)
         self.add_following_stop(seq, state)
         if ignore is not None:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headrace.cep import (
     AfterMatchSkipStrategy,
@@ -367,6 +369,33 @@ def test_matches_that_a_dropped_one_held_back_come() -> None:
         give(task, "a@2 b@3")
         task.advance_watermark(3)
         assert task.output() == ["a=2 b=3"]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("aab"), st.integers(0, 4)), max_size=12),
+    st.sets(st.integers(0, 11)),
+    st.sampled_from([Overflow.DROP_OLDEST, Overflow.DROP_NEWEST]),
+    st.sampled_from(["no_skip", "skip_to_next", "skip_past_last_event"]),
+)
+def test_what_is_dropped_does_not_depend_on_watermarks(
+    steps: list[tuple[str, int]], watermarks: set[int], overflow: Overflow, strategy: str
+) -> None:
+    skip = getattr(AfterMatchSkipStrategy, strategy)()
+    loop = Pattern.begin("a", skip).where(named("a")).one_or_more()
+    pattern = loop.followed_by("b").where(named("b")).within(9)
+    answers = []
+    for many in (True, False):
+        with harness(pattern, limit=Limit(3, overflow)) as task:
+            now = 0
+            for place, (name, step) in enumerate(steps):
+                now += step
+                give(task, f"{name}@{now + 1}")
+                if many and place in watermarks:
+                    task.advance_watermark(now)
+            task.end_input()
+            dropped = counter(task, "numPartialMatchesDropped")
+            answers.append((task.output(), task.side_output(OVER), dropped))
+    assert answers[0] == answers[1]
 
 
 # Errors of users.
