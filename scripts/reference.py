@@ -30,7 +30,7 @@ from scripts.generated import write_or_check  # noqa: E402
 SOURCE = ROOT / "src" / "headrace"
 PAGES = ROOT / "docs" / "reference"
 
-PACKAGES = ("common", "datastream", "metrics", "testing")
+PACKAGES = ("cep", "common", "datastream", "metrics", "testing")
 MODULES = ("__init__", "connector", "errors")
 
 _WIDTH = 80

@@ -4,6 +4,7 @@
     ├── PlanError (ValueError)            the program is not valid; raised while it is built
     │   ├── DuplicateUidError             two operators with one uid
     │   ├── UnpicklableFunctionError      a user function that cannot be sent to a worker
+    │   ├── MalformedPatternError         a pattern of events that cannot be used
     │   ├── WrongFunctionError            no function, or one of another kind (a TypeError too)
     │   ├── MissingWatermarksError        event time without a watermark strategy
     │   └── NotKeyedError                 keyed state or timers on a stream that is not keyed

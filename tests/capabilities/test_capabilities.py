@@ -29,7 +29,7 @@ from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.formats.avro import AvroBulkWriters, AvroSchema
 from headrace.datastream.formats.json import JsonLinesEncoder
 from headrace.datastream.formats.parquet import ParquetBulkWriters
-from tests.capabilities import own_windows  # noqa: F401 - lists its programs
+from tests.capabilities import own_windows, patterns  # noqa: F401 - list their programs
 from tests.capabilities.programs import CAPABILITIES, PAIRS, Capability, Sized, first
 
 MODES = {"local": "STREAMING", "batch": "BATCH", "streaming": "STREAMING"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
@@ -53,10 +54,11 @@ def spec(case: Case) -> Any:
     env = StreamExecutionEnvironment.get_execution_environment()
     stream = env.from_collection([Event(0, "", 0)]).key_by(lambda event: 0)
     comparator = (lambda a, b: a.value - b.value) if case.get("comparator") else None
-    found = CEP.pattern(stream, pattern, comparator).side_output_late_data(LATE)
-    if case.get("processing_time"):
-        found = found.in_processing_time()
-    matches = found.process(FoundAndOver() if case["timeouts"] else Found())
+    with warnings.catch_warnings(action="ignore"):
+        found = CEP.pattern(stream, pattern, comparator).side_output_late_data(LATE)
+        if case.get("processing_time"):
+            found = found.in_processing_time()
+        matches = found.process(FoundAndOver() if case["timeouts"] else Found())
     return matches._edges[0].source.spec  # type: ignore[union-attr]
 
 

@@ -28,6 +28,9 @@ from tests.effort import examples
 
 from .running import SETTINGS, in_small_pieces
 
+pytestmark = pytest.mark.filterwarnings("ignore:pattern .*, built at")
+"""Random patterns are warned of for good reasons."""
+
 LATE, OVER = OutputTag("late"), OutputTag("over")
 KEYS, BOUND_MS = 3, 20
 

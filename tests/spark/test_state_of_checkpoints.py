@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,9 @@ def test_checkpoints_and_restore_points_are_read_like_savepoints(tmp_path: Path)
     )
 
 
+BY_NAME = HTTPStatus.OK.__reduce_ex__(5)[0] is getattr
+"""Python 3.11 before 3.11.4 pickles members of enums by name."""
+
 SCRIPT = """
 import sys
 from dataclasses import dataclass
@@ -149,13 +153,12 @@ def test_objects_of_the_script_are_shown_where_its_classes_are_not(tmp_path: Pat
     code, text = headrace("state", "show", checkpoint, "book", "last", "--json")
     assert code == 0
     shown = {(row["key"], row["value"]) for row in json.loads(text)}
-    assert shown == {
-        ("Side(1)", "Order(number=18, side=Side(1))"),
-        ("Side(2)", "Order(number=19, side=Side(2))"),
-    }
+    sides = ("Side('BUY')", "Side('SELL')") if BY_NAME else ("Side(1)", "Side(2)")
+    orders = zip((18, 19), sides, strict=True)
+    assert shown == {(side, f"Order(number={number}, side={side})") for number, side in orders}
     code, text = headrace("state", "show", checkpoint, "book", "orders", "--json")
     assert code == 0 and len(json.loads(text)) == 20
     code, text = headrace("state", "timers", checkpoint, "book", "--json")
-    assert {row["key"] for row in json.loads(text)} == {"Side(1)", "Side(2)"}
+    assert {row["key"] for row in json.loads(text)} == {*sides}
     assert headrace("state", "sources", checkpoint)[0] == 0
     assert headrace("state", "diff", checkpoint, checkpoint) == (0, "both have the same state\n")

@@ -1,45 +1,10 @@
-"""Patterns of events: Flink's CEP library in Python.
+"""Patterns of events: Flink's CEP library in Python. Names are imported on first use.
 
-``CEP.pattern(stream, Pattern.begin(...)...)`` looks for a pattern in a stream.
+``CEP.pattern(stream, Pattern.begin(...)...)`` looks for a pattern in a stream. A worker that
+unpickles a user's function imports ``functions`` or ``conditions``, and nothing else of the API.
+The names are listed in ``__init__.pyi``.
 """
 
-from headrace.cep.conditions import (
-    IterativeCondition,
-    RichIterativeCondition,
-    SimpleCondition,
-)
-from headrace.cep.functions import (
-    EventComparator,
-    PatternFlatSelectFunction,
-    PatternFlatTimeoutFunction,
-    PatternProcessFunction,
-    PatternSelectFunction,
-    PatternTimeoutFunction,
-    TimedOutPartialMatchHandler,
-)
-from headrace.cep.pattern import GroupPattern, Pattern, WithinType
-from headrace.cep.pattern_stream import CEP, PatternStream
-from headrace.cep.skip_strategy import AfterMatchSkipStrategy
-from headrace.errors import MalformedPatternError
-from headrace.operators.patterns.operator import Overflow
+from headrace._lazy_exports import stub_exports
 
-__all__ = [
-    "CEP",
-    "AfterMatchSkipStrategy",
-    "EventComparator",
-    "GroupPattern",
-    "IterativeCondition",
-    "MalformedPatternError",
-    "Overflow",
-    "Pattern",
-    "PatternFlatSelectFunction",
-    "PatternFlatTimeoutFunction",
-    "PatternProcessFunction",
-    "PatternSelectFunction",
-    "PatternStream",
-    "PatternTimeoutFunction",
-    "RichIterativeCondition",
-    "SimpleCondition",
-    "TimedOutPartialMatchHandler",
-    "WithinType",
-]
+__all__, __getattr__, __dir__ = stub_exports(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from headrace.cep.functions import Match, PatternProcessFunction, TimedOutPartialMatchHandler
+from headrace.cep.functions import PatternProcessFunction, TimedOutPartialMatchHandler
 from headrace.common._output_tag import OutputTag
 from headrace.operators.patterns.operator import MatchContext
 
@@ -25,7 +25,7 @@ class Selecting(PatternProcessFunction):
     def _objects(self) -> list[Any]:
         return [self.function]
 
-    def process_match(self, match: Match, ctx: MatchContext) -> Any:
+    def process_match(self, match: dict[str, list[Any]], ctx: MatchContext) -> Any:
         result = self._method(self.function)(match)
         return result if self._flat else (result,)
 
@@ -48,7 +48,9 @@ class SelectingTimeouts(Selecting, TimedOutPartialMatchHandler):
     def _objects(self) -> list[Any]:
         return [self.function, self.timeout]
 
-    def process_timed_out_match(self, match: Match, ctx: MatchContext) -> Iterator[Any]:
+    def process_timed_out_match(
+        self, match: dict[str, list[Any]], ctx: MatchContext
+    ) -> Iterator[Any]:
         results = self._timeout_method(self.timeout)(match, ctx.timestamp())
         for result in (results or ()) if self._flat else (results,):
             yield self._tag, result

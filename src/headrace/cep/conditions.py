@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import abstractmethod
 from typing import Any
 
-from headrace.datastream.functions import Function
-from headrace.errors import WrongFunctionError
-from headrace.operators.patterns.conditions import Call, Condition, ConditionContext
-from headrace.runtime.user_function import UserFunction
+from headrace.common._unsupported import unsupported
+from headrace.datastream.functions import FilterFunction, Function
+from headrace.operators.patterns.conditions import ConditionContext
 
-Context = ConditionContext
-"""What a condition gets beside the event; see ``IterativeCondition.filter``."""
+__all__ = [
+    "BooleanConditions",
+    "IterativeCondition",
+    "RichAndCondition",
+    "RichCompositeIterativeCondition",
+    "RichIterativeCondition",
+    "RichNotCondition",
+    "RichOrCondition",
+    "SimpleCondition",
+    "SubtypeCondition",
+]
 
 
 class IterativeCondition(Function):
     """A condition that may look at the events that the partial match has taken so far."""
+
+    Context = ConditionContext
 
     @abstractmethod
     def filter(self, value: Any, ctx: ConditionContext) -> bool:
@@ -28,10 +37,10 @@ class IterativeCondition(Function):
 
 
 class RichIterativeCondition(IterativeCondition):
-    """The same; each function object may have ``open`` and ``close`` here."""
+    """The same as ``IterativeCondition``: each condition object may have ``open`` and ``close``."""
 
 
-class SimpleCondition(Function):
+class SimpleCondition(FilterFunction):
     """A condition of the event alone."""
 
     @abstractmethod
@@ -40,40 +49,30 @@ class SimpleCondition(Function):
 
     @staticmethod
     def of(condition: Any) -> Any:
-        """Return a function as a condition: it is one already."""
+        """Return a function, or a ``FilterFunction``, as it is: it is a condition already."""
         return condition
 
 
-def to_condition(given: Any, call: str) -> Condition:
-    """Return a condition of a user's function or object.
+class SubtypeCondition(SimpleCondition):
+    """Instances of a class; ``Pattern.subtype`` is shorter."""
 
-    Raises:
-        WrongFunctionError: it is neither, or takes neither one nor two arguments.
-    """
-    if isinstance(given, IterativeCondition):
-        return Call(UserFunction(given, "filter"), True)
-    if isinstance(given, SimpleCondition):
-        return Call(UserFunction(given, "filter"))
-    if not callable(given) or isinstance(given, type):
-        raise WrongFunctionError(
-            f"{call}() takes a function of the event, not {given!r:.80}",
-            hint="lambda event: event.price > 100, or lambda event, ctx: ...",
-        )
-    return Call(UserFunction(given), _takes_context(given, call))
+    def __init__(self, subtype: type) -> None:
+        self.subtype = subtype
+
+    def filter(self, value: Any) -> bool:
+        """Return whether the event is an instance of the class."""
+        return isinstance(value, self.subtype)
 
 
-def _takes_context(function: Any, call: str) -> bool:
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except ValueError:  # a builtin without a signature
-        return False
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    own = [each for each in parameters if each.kind in kinds]
-    needed = [each for each in own if each.default is inspect.Parameter.empty]
-    if len(needed) > 2 or (not own and not any(p.kind is p.VAR_POSITIONAL for p in parameters)):
-        raise WrongFunctionError(
-            f"a condition for {call}() takes the event, and perhaps a context,"
-            f" but {getattr(function, '__name__', function)!r} takes {len(needed)} arguments",
-            hint="lambda event: ..., or lambda event, ctx: ...",
-        )
-    return len(needed) == 2
+_COMBINE = "where() and or_() combine conditions, and a Python function may contain and, or and not"
+
+
+def _refused(name: str) -> Any:
+    return unsupported(f"headrace.cep.{name}", _COMBINE)
+
+
+BooleanConditions = _refused("BooleanConditions")
+RichAndCondition = _refused("RichAndCondition")
+RichCompositeIterativeCondition = _refused("RichCompositeIterativeCondition")
+RichNotCondition = _refused("RichNotCondition")
+RichOrCondition = _refused("RichOrCondition")

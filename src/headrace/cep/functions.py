@@ -9,15 +9,29 @@ from typing import Any
 from headrace.datastream.functions import Function
 from headrace.operators.patterns.operator import MatchContext
 
-Match = dict[str, list[Any]]
+__all__ = [
+    "EventComparator",
+    "PatternFlatSelectFunction",
+    "PatternFlatTimeoutFunction",
+    "PatternProcessFunction",
+    "PatternSelectFunction",
+    "PatternTimeoutFunction",
+    "RichPatternFlatSelectFunction",
+    "RichPatternSelectFunction",
+    "TimedOutPartialMatchHandler",
+]
+
+_Match = dict[str, list[Any]]
 """The events of a match: by the name of a stage, those that it took, in order."""
 
 
 class PatternProcessFunction(Function):
     """Is called for each match."""
 
+    Context = MatchContext
+
     @abstractmethod
-    def process_match(self, match: Match, ctx: MatchContext) -> Iterable[Any] | None:
+    def process_match(self, match: _Match, ctx: MatchContext) -> Iterable[Any] | None:
         """Yield the results of a match; ``tag, value`` goes to a side output.
 
         ``ctx.timestamp()`` is the time (ms) of the match: that of its last event, or the moment
@@ -29,7 +43,7 @@ class TimedOutPartialMatchHandler(ABC):
     """A mix-in of a ``PatternProcessFunction``, which also gets partial matches that time out."""
 
     @abstractmethod
-    def process_timed_out_match(self, match: Match, ctx: MatchContext) -> Iterable[Any] | None:
+    def process_timed_out_match(self, match: _Match, ctx: MatchContext) -> Iterable[Any] | None:
         """Yield ``tag, value`` for side outputs; there is no main output here.
 
         ``ctx.timestamp()`` is the moment (ms) at which the time of the partial match was over.
@@ -40,7 +54,7 @@ class PatternSelectFunction(Function):
     """Returns one result for a match."""
 
     @abstractmethod
-    def select(self, pattern: Match) -> Any:
+    def select(self, pattern: _Match) -> Any:
         """Return the result."""
 
 
@@ -48,15 +62,23 @@ class PatternFlatSelectFunction(Function):
     """Yields results for a match."""
 
     @abstractmethod
-    def flat_select(self, pattern: Match) -> Iterable[Any] | None:
+    def flat_select(self, pattern: _Match) -> Iterable[Any] | None:
         """Yield the results."""
+
+
+class RichPatternSelectFunction(PatternSelectFunction):
+    """The same as ``PatternSelectFunction``: each function may have ``open`` and ``close``."""
+
+
+class RichPatternFlatSelectFunction(PatternFlatSelectFunction):
+    """The same as ``PatternFlatSelectFunction``: each function may have ``open`` and ``close``."""
 
 
 class PatternTimeoutFunction(Function):
     """Returns one result for a partial match that timed out."""
 
     @abstractmethod
-    def timeout(self, pattern: Match, timeout_timestamp: int) -> Any:
+    def timeout(self, pattern: _Match, timeout_timestamp: int) -> Any:
         """Return the result; ``timeout_timestamp``: when (ms) its time was over."""
 
 
@@ -64,7 +86,7 @@ class PatternFlatTimeoutFunction(Function):
     """Yields results for a partial match that timed out."""
 
     @abstractmethod
-    def timeout(self, pattern: Match, timeout_timestamp: int) -> Iterable[Any] | None:
+    def timeout(self, pattern: _Match, timeout_timestamp: int) -> Iterable[Any] | None:
         """Yield the results; ``timeout_timestamp``: when (ms) its time was over."""
 
 

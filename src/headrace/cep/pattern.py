@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
 from dataclasses import replace
 from enum import Enum
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
-from headrace.cep.conditions import to_condition
+from headrace.cep._advice import advice
+from headrace.cep._checks import checked_automaton, names_of
+from headrace.cep._conditions import to_condition
+from headrace.cep._explaining import explain_pattern
 from headrace.cep.skip_strategy import AfterMatchSkipStrategy
-from headrace.common.time import TimeAmount, milliseconds_of
+from headrace.common._arguments import require_instance
+from headrace.common._unsupported import unsupported, unsupported_method
+from headrace.common.time import Duration, TimeAmount, milliseconds_of
+from headrace.datastream._build.call_site import call_site
 from headrace.errors import MalformedPatternError
 from headrace.operators.patterns.conditions import And, Condition, Or, Subtype
-from headrace.operators.patterns.skips import SkipToStage
 from headrace.operators.patterns.stages import Contiguity, Follows, Stage, Times
+
+__all__ = ["GroupPattern", "Pattern", "Quantifier", "WithinType"]
+
+_SHOWN = "explain() shows it as text"
+
+Quantifier = unsupported("headrace.cep.Quantifier", _SHOWN)
 
 
 class WithinType(Enum):
@@ -27,7 +38,8 @@ class Pattern:
     """A pattern; its methods describe the last stage, or add one.
 
     ``Pattern.begin("small").where(...).followed_by("large").where(...).within(...)``. Methods that
-    describe a stage change the pattern and return it, as in Flink.
+    describe a stage change the pattern and return it, as in Flink. Those that add a stage return a
+    new pattern, so several patterns may begin with the same stages.
     """
 
     def __init__(
@@ -36,6 +48,14 @@ class Pattern:
         self._previous = previous
         self._stage = stage
         self._skip = skip
+        self._site = call_site()
+        vars(self)["begin"] = self._refuse_begin
+
+    def _refuse_begin(self, *arguments: Any) -> NoReturn:
+        raise self._malformed(
+            "begin() begins another pattern",
+            "add a stage by next(), followed_by() or followed_by_any(); or call Pattern.begin()",
+        )
 
     @staticmethod
     def begin(
@@ -46,7 +66,10 @@ class Pattern:
         ``after_match_skip_strategy``: what becomes of other partial matches after a match; the
         default drops none.
         """
-        skip = after_match_skip_strategy or AfterMatchSkipStrategy.no_skip()
+        skip = after_match_skip_strategy
+        if skip is None:
+            skip = AfterMatchSkipStrategy.no_skip()
+        require_instance(AfterMatchSkipStrategy, skip)
         return _added(None, pattern, Follows.NEXT, skip)
 
     def next(self, pattern: str | Pattern) -> Pattern:
@@ -80,6 +103,8 @@ class Pattern:
         return self._add_not(name, Follows.NOT_FOLLOWED_BY)
 
     def _add_not(self, name: str, follows: Follows) -> Pattern:
+        if isinstance(name, Pattern):
+            raise self._malformed("a group of events that must not come cannot be given", None)
         if self._stage.is_optional:
             raise self._malformed(
                 f"{name!r} must not come after {self._stage.name!r}, which is optional",
@@ -96,11 +121,11 @@ class Pattern:
         taken so far (``IterativeCondition.filter``); or an ``IterativeCondition`` or
         ``SimpleCondition``.
         """
-        return self._and(to_condition(condition, "where"))
+        return self._and(to_condition(condition, "where", call_site()))
 
     def or_(self, condition: Any) -> Self:
         """Take also events for which another function holds."""
-        added, stage = to_condition(condition, "or_"), self._stage
+        added, stage = to_condition(condition, "or_", call_site()), self._stage
         return self._set(condition=added if stage.condition is None else Or(stage.condition, added))
 
     def subtype(self, subtype_class: type) -> Self:
@@ -123,7 +148,7 @@ class Pattern:
                 "until() ends a loop, and the stage does not loop",
                 "one_or_more() or times_or_more() before it",
             )
-        return self._set(until=to_condition(until_condition, "until"))
+        return self._set(until=to_condition(until_condition, "until", call_site()))
 
     def _and(self, added: Condition) -> Self:
         before = self._stage.condition
@@ -140,18 +165,27 @@ class Pattern:
     def one_or_more(self, window_time: TimeAmount | None = None) -> Self:
         """Take one or more events.
 
-        ``window_time``: how long after one of them the next may come.
+        ``window_time``: how long after the event before the first of them may come. Flink's rule:
+        the others may come at any time; ``within`` limits the whole match.
         """
         return self._loop("one_or_more()", 1, None, window_time)
 
     def times(
-        self, from_: int, to: int | None = None, window_time: TimeAmount | None = None
+        self,
+        from_: int,
+        to: int | TimeAmount | None = None,
+        window_time: TimeAmount | None = None,
     ) -> Self:
         """Take a number of events, or between two numbers of them (both inclusive).
 
-        ``window_time``: how long after one of them the next may come.
+        ``window_time``: how long after the event before each but the last of them may come;
+        ``times(3, Duration.of_seconds(5))`` works, too. Flink's rule: the last one may come at any
+        time.
         """
-        least, most = int(from_), int(from_ if to is None else to)
+        if to is not None and window_time is None and not isinstance(to, int):
+            to, window_time = None, to
+        least = self._number(from_, "times()")
+        most = least if to is None else self._number(to, "times()")
         if to is None and least < 1:
             raise self._malformed(f"times({from_}) takes no event", "give 1 or more")
         if least < 0 or most < max(least, 1):
@@ -162,11 +196,17 @@ class Pattern:
     def times_or_more(self, times: int, window_time: TimeAmount | None = None) -> Self:
         """Take at least a number of events.
 
-        ``window_time``: how long after one of them the next may come.
+        ``window_time``: how long after the event before each of that number may come. Flink's
+        rule: those after them may come at any time.
         """
-        if times < 1:
+        if self._number(times, "times_or_more()") < 1:
             raise self._malformed(f"times_or_more({times}) takes no event", "give 1 or more")
-        return self._loop("times_or_more()", int(times), None, window_time)
+        return self._loop("times_or_more()", times, None, window_time)
+
+    def _number(self, given: Any, call: str) -> int:
+        if isinstance(given, bool) or not isinstance(given, int):
+            raise self._malformed(f"{call} takes a number of events, not {given!r:.60}", None)
+        return given
 
     def _loop(
         self, call: str, least: int, most: int | None, window_time: TimeAmount | None
@@ -220,6 +260,7 @@ class Pattern:
         From its first to its last event, or from the event before to this stage's event. Partial
         matches that take longer time out.
         """
+        require_instance(WithinType, within_type)
         amount_ms = milliseconds_of(window_time, "the time of within()")
         limit_ms = amount_ms if amount_ms > 0 else None
         if within_type is WithinType.PREVIOUS_AND_CURRENT:
@@ -241,7 +282,23 @@ class Pattern:
             raise self._malformed("it cannot be optional after a greedy stage", None)
 
     def _malformed(self, message: str, hint: str | None) -> MalformedPatternError:
-        return MalformedPatternError(f"stage {self._stage.name!r}: {message}", hint=hint)
+        name = "a group" if self._stage.group is not None else f"stage {self._stage.name!r}"
+        return MalformedPatternError(
+            f"{name}: {message}", where={"called": str(call_site())}, hint=hint
+        )
+
+    # What it is.
+
+    def explain(self) -> str:
+        """Return the pattern as text: stages, limits of time, states, what is kept, warnings.
+
+        Raises:
+            MalformedPatternError: the pattern is not valid.
+        """
+        stages, skip = self._stage_tuple(), self._skip._skip
+        automaton = checked_automaton(stages, skip, self._site)
+        found = advice(stages, skip, automaton)
+        return explain_pattern(stages, skip, str(self._skip), automaton, found)
 
     def get_name(self) -> str:
         """Return the name of the last stage."""
@@ -251,13 +308,33 @@ class Pattern:
         """Return the pattern up to the stage before; None at the first one."""
         return self._previous
 
-    def _patterns(self) -> list[Pattern]:
-        found: list[Pattern] = []
+    def get_after_match_skip_strategy(self) -> AfterMatchSkipStrategy:
+        """Return the skip strategy that was given to ``begin``."""
+        return self._skip
+
+    def get_window_size(
+        self, within_type: WithinType = WithinType.FIRST_AND_LAST
+    ) -> Duration | None:
+        """Return the time that ``within`` gave to the last stage; None: there is no limit."""
+        is_gap = require_instance(WithinType, within_type) is WithinType.PREVIOUS_AND_CURRENT
+        limit_ms = self._stage.gap_ms if is_gap else self._stage.within_ms
+        return None if limit_ms is None else Duration.of_millis(limit_ms)
+
+    get_condition = unsupported_method(_SHOWN)
+    get_until_condition = unsupported_method(_SHOWN)
+    get_quantifier = unsupported_method(_SHOWN)
+    get_times = unsupported_method(_SHOWN)
+
+    def __repr__(self) -> str:
+        return f"<pattern {names_of(self._stage_tuple())}, {self._skip}>"
+
+    def _stage_tuple(self) -> tuple[Stage, ...]:
+        found: list[Stage] = []
         pattern: Pattern | None = self
         while pattern is not None:
-            found.append(pattern)
+            found.append(pattern._stage)
             pattern = pattern._previous
-        return found[::-1]
+        return tuple(found[::-1])
 
     def _stages(self) -> tuple[Stage, ...]:
         """Return the stages of a valid pattern.
@@ -265,33 +342,36 @@ class Pattern:
         Raises:
             MalformedPatternError: the pattern is not valid.
         """
-        stages = tuple(pattern._stage for pattern in self._patterns())
-        self._check_names(stages)
-        _check_loops(stages)
-        last = stages[-1]
-        if last.follows is Follows.NOT_FOLLOWED_BY and not (last.within_ms or last.gap_ms):
-            raise self._malformed(
-                "not_followed_by() at the end of a pattern needs within(): how long to wait for"
-                " the event that must not come",
-                ".within(Duration.of_seconds(5))",
-            )
-        skip = self._skip._skip
-        if isinstance(skip, SkipToStage) and skip.stage not in {each.name for each in stages}:
-            raise MalformedPatternError(
-                f"the skip strategy names {skip.stage!r}, which is no stage of the pattern"
-            )
+        stages = self._stage_tuple()
+        checked_automaton(stages, self._skip._skip, self._site)
         return stages
 
-    def _check_names(self, stages: tuple[Stage, ...]) -> None:
-        names: set[str] = set()
-        for stage in _of_all_groups(stages):
-            if stage.name in names:
-                raise MalformedPatternError(f"two stages have the name {stage.name!r}")
-            names.add(stage.name)
+    def _warn(self, stacklevel: int) -> None:
+        """Warn of what is probably not meant; the pattern is valid."""
+        stages, skip = self._stage_tuple(), self._skip._skip
+        for each in advice(stages, skip, checked_automaton(stages, skip, self._site)):
+            warnings.warn(
+                f"pattern {names_of(stages)}, built at {self._site}: {each}",
+                stacklevel=stacklevel + 1,
+            )
 
 
 class GroupPattern(Pattern):
     """A stage that is a pattern itself, which is repeated as a whole."""
+
+    def __init__(
+        self,
+        previous: Pattern | None,
+        stage: Stage,
+        skip: AfterMatchSkipStrategy,
+        raw_pattern: Pattern,
+    ) -> None:
+        super().__init__(previous, stage, skip)
+        self._raw_pattern = raw_pattern
+
+    def get_raw_pattern(self) -> Pattern:
+        """Return the pattern that is the group."""
+        return self._raw_pattern
 
     def where(self, condition: Any) -> Self:
         """Refuse: the stages of the group have conditions."""
@@ -310,42 +390,13 @@ def _added(
     previous: Pattern | None, added: str | Pattern, follows: Follows, skip: AfterMatchSkipStrategy
 ) -> Pattern:
     if isinstance(added, Pattern):
-        stages = tuple(pattern._stage for pattern in added._patterns())
-        group = Stage("GroupPattern", follows, group=stages)
-        return GroupPattern(previous, group, skip)
+        group = Stage("GroupPattern", follows, group=added._stage_tuple())
+        return GroupPattern(previous, group, skip, added)
+    where = {"called": str(call_site())}
     if not isinstance(added, str):
-        raise MalformedPatternError(f"a stage has a name, or is a Pattern, not {added!r:.60}")
+        raise MalformedPatternError(
+            f"a stage has a name, or is a Pattern, not {added!r:.60}", where=where
+        )
     if ":" in added:
-        raise MalformedPatternError(f"the name {added!r} of a stage has a colon")
+        raise MalformedPatternError(f"the name {added!r} of a stage has a colon", where=where)
     return Pattern(previous, Stage(added, follows), skip)
-
-
-def _check_loops(stages: tuple[Stage, ...]) -> None:
-    """Refuse loops that could go round without taking an event, and so without end."""
-    for stage in stages:
-        if stage.group is None:
-            continue
-        _check_loops(stage.group)
-        takes = [each for each in stage.group if not each.follows.is_negative]
-        if stage.is_looping and all(_may_be_empty(each) for each in takes):
-            names = ", ".join(repr(each.name) for each in _of_all_groups(stage.group))
-            raise MalformedPatternError(
-                f"a group loops whose stages ({names}) are all optional: it could be repeated"
-                " without end without taking an event",
-                hint="make the group optional() instead of all its stages",
-            )
-
-
-def _may_be_empty(stage: Stage) -> bool:
-    return stage.is_optional or (
-        stage.group is not None
-        and all(_may_be_empty(each) for each in stage.group if not each.follows.is_negative)
-    )
-
-
-def _of_all_groups(stages: tuple[Stage, ...]) -> Iterator[Stage]:
-    for stage in stages:
-        if stage.group is None:
-            yield stage
-        else:
-            yield from _of_all_groups(stage.group)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
+from headrace.cep._pattern_data import RegisteredConditions
 from headrace.cep._selecting import Selecting, SelectingTimeouts
 from headrace.cep.functions import (
     EventComparator,
@@ -16,19 +20,26 @@ from headrace.cep.functions import (
     PatternTimeoutFunction,
 )
 from headrace.cep.pattern import Pattern
-from headrace.common._arguments import require_instance
+from headrace.cep.pattern_registry import PatternRegistry
+from headrace.common._arguments import require_instance, require_positive
 from headrace.common._output_tag import OutputTag
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.known_types import known_type
 from headrace.datastream._build.user_functions import to_user_function
+from headrace.datastream._streams.connected import check_other
 from headrace.datastream._streams.partitioning import to_one_key
 from headrace.datastream.data_stream import DataStream, KeyedStream
 from headrace.datastream.functions import Function
-from headrace.errors import PlanError
+from headrace.errors import PlanError, WrongFunctionError
+from headrace.graph.transformation import Edge
+from headrace.operators.patterns.dynamic import DynamicPatternsSpec
 from headrace.operators.patterns.operator import DEFAULT_LIMIT, Limit, Overflow, PatternSpec
 from headrace.operators.patterns.stages import Stage
+from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.user_function import UserFunction
+
+__all__ = ["CEP", "DynamicPatternStream", "PatternStream"]
 
 
 class CEP:
@@ -49,52 +60,76 @@ class CEP:
         """
         require_instance(DataStream, input)
         require_instance(Pattern, pattern)
-        order = None
-        if comparator is not None:
-            site, stream = call_site(), input._describe()
-            order = to_user_function(
-                comparator, EventComparator, "compare", "CEP.pattern", stream, site
-            )
-        return PatternStream(input, pattern._stages(), pattern, order)
+        stages = pattern._stages()
+        pattern._warn(stacklevel=2)
+        order = _order(comparator, input, "CEP.pattern")
+        return PatternStream(_input=input, _stages=stages, _pattern=pattern, _comparator=order)
+
+    @staticmethod
+    def dynamic_patterns(
+        input: DataStream,
+        patterns: DataStream,
+        registry: PatternRegistry,
+        comparator: EventComparator | Callable[[Any, Any], int] | None = None,
+    ) -> DynamicPatternStream:
+        """Look for patterns in a stream that another stream adds, replaces and takes away.
+
+        ``patterns``: a stream of patterns as data (see ``PatternRegistry``): dicts, rows with
+        names, or JSON. Each task gets all of them. ``registry``: the conditions that they name; it
+        is read now. ``comparator``: orders events that have the same time.
+
+        In event time a change holds from its own timestamp on, and both streams need watermarks.
+        """
+        require_instance(DataStream, input)
+        require_instance(PatternRegistry, registry)
+        check_other(input, patterns, DataStream, call_site(), "CEP.dynamic_patterns")
+        return DynamicPatternStream(
+            _input=input,
+            _patterns=patterns,
+            _conditions=registry._registered(),
+            _comparator=_order(comparator, input, "CEP.dynamic_patterns"),
+        )
 
 
-@dataclass(frozen=True)
-class PatternStream:
-    """A stream with a pattern; ``process``, ``select`` and ``flat_select`` give its matches."""
+def _order(comparator: Any, stream: DataStream, call: str) -> UserFunction | None:
+    if comparator is None:
+        return None
+    site = call_site()
+    return to_user_function(comparator, EventComparator, "compare", call, stream._describe(), site)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _MatchStream(ABC):
+    """A stream with patterns; ``process``, ``select`` and ``flat_select`` give their matches."""
 
     _input: DataStream
-    _stages: tuple[Stage, ...]
-    _pattern: Pattern
     _comparator: UserFunction | None = None
     _is_event_time: bool = True
     _late: OutputTag | None = None
     _limit: Limit = DEFAULT_LIMIT
 
-    def in_event_time(self) -> PatternStream:
+    def in_event_time(self) -> Self:
         """Return it in event time, which is the default: events are taken in order of time."""
         return replace(self, _is_event_time=True)
 
-    def in_processing_time(self) -> PatternStream:
+    def in_processing_time(self) -> Self:
         """Return it in processing time: events are taken as they come."""
         return replace(self, _is_event_time=False)
 
-    def side_output_late_data(self, late_data_output_tag: OutputTag) -> PatternStream:
+    def side_output_late_data(self, late_data_output_tag: OutputTag) -> Self:
         """Return it with a side output for late events, which otherwise are dropped and counted.
 
         An event is late if its timestamp is not after the watermark.
         """
         return replace(self, _late=require_instance(OutputTag, late_data_output_tag))
 
-    def limit_partial_matches(
-        self, count: int, overflow: Overflow = Overflow.FAIL
-    ) -> PatternStream:
+    def limit_partial_matches(self, count: int, overflow: Overflow = Overflow.FAIL) -> Self:
         """Return it with another limit on the partial matches of a key (default: 10,000).
 
         ``overflow``: what happens beyond it: the job fails, or the oldest or the newest are dropped
         and counted as ``numPartialMatchesDropped``.
         """
-        if count < 1:
-            raise PlanError(f"the limit of partial matches is {count}: it must be at least 1")
+        require_positive(count, "the limit of partial matches")
         return replace(self, _limit=Limit(count, require_instance(Overflow, overflow)))
 
     def process(
@@ -137,12 +172,17 @@ class PatternStream:
         output_type: TypeInformation | None,
         flat: bool,
     ) -> DataStream:
+        # Flink's overloads: the type comes after the function, or before the last one.
         if len(given) == 2 and isinstance(given[1], TypeInformation):
             output_type, given = given[1], given[:1]
+        elif len(given) == 4 and isinstance(given[2], TypeInformation):
+            output_type, given = given[2], (*given[:2], given[3])
         if len(given) not in (1, 3):
             raise PlanError(
                 f"{call}() takes a function, or a tag, a timeout function and a function;"
-                f" it got {len(given)} arguments"
+                f" it got {len(given)} arguments",
+                where={"stream": self._input._describe(), "called": str(call_site())},
+                hint=f".{call}(OutputTag('over'), on_timeout, on_match)",
             )
         function = self._to_function(given[-1], *kinds[0], call, True)
         selecting = Selecting(function.target, _caller(function), flat)
@@ -158,35 +198,102 @@ class PatternStream:
     def _to_function(
         self, given: Any, kind: type[Function], method: str, call: str, accepts_callable: bool
     ) -> UserFunction:
-        return to_user_function(
-            given,
-            kind,
-            method,
-            call,
-            self._input._describe(),
-            call_site(),
-            accepts_callable=accepts_callable,
+        stream, site = self._input._describe(), call_site()
+        function = to_user_function(
+            given, kind, method, call, stream, site, accepts_callable=accepts_callable
         )
+        called = inspect.unwrap(function.as_callable())
+        results = None
+        if inspect.iscoroutinefunction(called) or inspect.isasyncgenfunction(called):
+            results = "the asynchronous", "call AsyncDataStream on the matches"
+        elif call == "select" and inspect.isgeneratorfunction(called):
+            results = "the generator", "return one result; flat_select() takes functions that yield"
+        if results is not None:
+            raise WrongFunctionError(
+                f"{call}() cannot use {results[0]} function {function.name}",
+                where={"stream": stream, "called": str(site)},
+                hint=results[1],
+            )
+        return function
 
     def _add(
         self, function: UserFunction, call: str, output_type: TypeInformation | None
     ) -> DataStream:
         stream = self._input
-        spec = PatternSpec(
-            function,
-            self._stages,
-            self._pattern._skip._skip,
-            self._is_event_time,
-            self._comparator,
-            None if self._late is None else self._late.tag_id,
-            self._limit,
-            known_type(stream._edges),
-        )
+        if self._late is not None and not self._is_event_time:
+            warnings.warn(
+                "side_output_late_data() has no effect in processing time: no event is late",
+                stacklevel=3 if call == "process" else 4,
+            )
+        spec = self._spec(function)
         if isinstance(stream, KeyedStream):
-            return stream._add(spec, call_site(), call, output_type, inputs=stream._keyed_edges())
-        edges = to_one_key(stream._edges)
-        made = stream._add(spec, call_site(), call, output_type, inputs=edges)
+            inputs = (*stream._keyed_edges(), *self._pattern_edges())
+            return stream._add(spec, call_site(), call, output_type, inputs=inputs)
+        inputs = (*to_one_key(stream._edges), *self._pattern_edges())
+        made = stream._add(spec, call_site(), call, output_type, inputs=inputs)
         return made.force_non_parallel()
+
+    @abstractmethod
+    def _spec(self, function: UserFunction) -> OperatorSpec:
+        """Return the operator that calls a function for each match."""
+
+    def _pattern_edges(self) -> tuple[Edge, ...]:
+        """Return the edges that bring patterns."""
+        return ()
+
+    def _settings(self) -> dict[str, Any]:
+        """Return fields of the operator's spec."""
+        return {
+            "is_event_time": self._is_event_time,
+            "comparator": self._comparator,
+            "late": None if self._late is None else self._late.tag_id,
+            "limit": self._limit,
+            "record_type": known_type(self._input._edges),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class PatternStream(_MatchStream):
+    """A stream with a pattern; ``process``, ``select`` and ``flat_select`` give its matches."""
+
+    _stages: tuple[Stage, ...]
+    _pattern: Pattern
+
+    def _spec(self, function: UserFunction) -> OperatorSpec:
+        skip = self._pattern._skip._skip
+        return PatternSpec(function, self._stages, skip, **self._settings())
+
+
+@dataclass(frozen=True, kw_only=True)
+class DynamicPatternStream(_MatchStream):
+    """A stream with patterns that change; ``process`` and others give their matches.
+
+    The context of a function has ``pattern_id()``, and ``pattern()`` with the pattern as data.
+    """
+
+    _patterns: DataStream
+    _conditions: RegisteredConditions
+    _invalid: OutputTag | None = None
+
+    def side_output_invalid_patterns(self, invalid_patterns_output_tag: OutputTag) -> Self:
+        """Return it with a side output for data that are no valid pattern.
+
+        It gets pairs of the data and the reason. Without it they are only counted, as
+        ``numInvalidPatterns``.
+        """
+        return replace(self, _invalid=require_instance(OutputTag, invalid_patterns_output_tag))
+
+    def _spec(self, function: UserFunction) -> OperatorSpec:
+        return DynamicPatternsSpec(
+            function,
+            reader=self._conditions,
+            invalid=None if self._invalid is None else self._invalid.tag_id,
+            **self._settings(),
+        )
+
+    def _pattern_edges(self) -> tuple[Edge, ...]:
+        everywhere = self._patterns.broadcast()
+        return tuple(replace(edge, input=1) for edge in everywhere._edges)
 
 
 def _caller(function: UserFunction) -> Callable[[Any], Any]:

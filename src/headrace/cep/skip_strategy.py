@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from headrace.common._unsupported import unsupported_method
 from headrace.operators.patterns.skips import (
     NO_SKIP,
     Skip,
@@ -11,6 +12,8 @@ from headrace.operators.patterns.skips import (
     SkipToNext,
     SkipToStage,
 )
+
+__all__ = ["AfterMatchSkipStrategy", "SkipToElementStrategy"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,27 @@ class AfterMatchSkipStrategy:
     def skip_to_last(pattern_name: str) -> SkipToElementStrategy:
         """Drop the partial matches that begin before the last event of a stage of the match."""
         return SkipToElementStrategy(SkipToStage(pattern_name, True))
+
+    def is_skip_strategy(self) -> bool:
+        """Return whether it drops partial matches."""
+        return self._skip.is_skip
+
+    def get_pattern_name(self) -> str | None:
+        """Return the name of the stage that it skips to; None: it skips to no stage."""
+        return self._skip.stage if isinstance(self._skip, SkipToStage) else None
+
+    def __str__(self) -> str:
+        match self._skip:
+            case SkipToStage(stage, is_last, fails_on_miss):
+                call = f"skip_to_{'last' if is_last else 'first'}({stage!r})"
+                return f"{call}.throw_exception_on_miss()" if fails_on_miss else call
+            case SkipToNext():
+                return "skip_to_next()"
+            case SkipPastLastEvent():
+                return "skip_past_last_event()"
+        return "no_skip()"
+
+    prune = unsupported_method("it is called by Flink's own matcher; Headrace has another")
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,14 @@ from typing import Any, NoReturn
 from headrace.errors import UnsupportedError, UnsupportedModuleError
 
 UNSUPPORTED_PACKAGES = {
-    "cep": "there is no library for patterns of events (CEP)",
     "table": "there is no Table API, and no SQL",
 }
 """Packages below ``pyflink`` that do not exist here, with the reason."""
 
 _ALTERNATIVES = {
-    "cep": "write the pattern as a KeyedProcessFunction: its state keeps the events of a key that"
-    " have matched so far, and a timer ends a match that takes too long",
     "table": "let Spark run the query and read its rows with"
-    " headrace.from_dataframe(spark.sql(...)), or use windows and joins of the DataStream API",
+    " headrace.from_dataframe(spark.sql(...)), or use windows and joins of the DataStream API,"
+    " or patterns of events (headrace.cep)",
 }
 """What a program can use in place of each."""
 

@@ -29,6 +29,7 @@ _MIRRORED_PACKAGES = ("common", "datastream", "metrics")
 _JVM = "Flink's JVM is not there"
 _REASONS = {
     **UNSUPPORTED_PACKAGES,
+    "cep": "PyFlink has no patterns of events; import headrace.cep",
     "dataset": "Flink removed the DataSet API; use the DataStream API in batch mode",
     "java_gateway": _JVM,
     "fn_execution": "these are PyFlink's own workers; Spark has others",

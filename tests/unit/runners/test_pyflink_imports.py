@@ -59,10 +59,9 @@ def test_a_module_is_as_it_was() -> None:
     [
         ("pyflink.table", "no Table API"),
         ("pyflink.table.expressions", "no Table API"),
-        ("pyflink.cep", "no library for patterns"),
+        ("pyflink.cep", "import headrace.cep"),
         ("headrace.table", "^headrace.table is not supported: there is no Table API"),
         ("headrace.table.expressions", "no Table API"),
-        ("headrace.cep", "no library for patterns"),
         ("pyflink.java_gateway", "JVM"),
         ("pyflink.nothing", "no such module"),
         ("pyflink.runners", "no such module"),
@@ -76,13 +75,9 @@ def test_what_is_not_there_says_why(name: str, says: str) -> None:
     assert raised.value.name is not None and name.startswith(raised.value.name)
 
 
-@pytest.mark.parametrize(
-    ("name", "instead"),
-    [("headrace.cep", "KeyedProcessFunction"), ("headrace.table", "headrace.from_dataframe")],
-)
-def test_a_library_that_is_not_there_says_what_to_use(name: str, instead: str) -> None:
-    with pytest.raises(UnsupportedModuleError, match=f"hint: .*{instead}"):
-        import_module(name)
+def test_a_library_that_is_not_there_says_what_to_use() -> None:
+    with pytest.raises(UnsupportedModuleError, match=r"hint: .*headrace.from_dataframe"):
+        import_module("headrace.table")
 
 
 def test_a_pyflink_that_is_installed_is_not_used(

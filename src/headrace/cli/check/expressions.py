@@ -107,9 +107,10 @@ class Expressions(Imports):
         return values.result_of_call(function)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        """Note a use of CEP for a text with an SQL pattern (MATCH_RECOGNIZE)."""
+        """Note a use of SQL for a text with an SQL pattern (MATCH_RECOGNIZE)."""
         if isinstance(node.value, str) and _PATTERN.search(node.value):
-            self._report_missing(node, "MATCH_RECOGNIZE", UNSUPPORTED_PACKAGES["cep"])
+            reason = f"{UNSUPPORTED_PACKAGES['table']}: headrace.cep has patterns of events"
+            self._report_missing(node, "MATCH_RECOGNIZE", reason)
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         """Return the inferred value of the first branch, or else of the second."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -157,8 +157,11 @@ class _Unpickler(pickle.Unpickler):
         found = None if self._find is None else self._find(module, name)
         if found is not None:
             return found
-        if (module, name) == (__name__, _stand_in_of.__name__) and _stand_ins.get():
-            return _stand_in_of
+        if _stand_ins.get():
+            if (module, name) == (__name__, _stand_in_of.__name__):
+                return _stand_in_of
+            if (module, name) == ("builtins", "getattr"):
+                return partial(_attribute_or_stand_in, _attribute if self._only else getattr)
         try:
             return _data_class(module, name) if self._only else super().find_class(module, name)
         except (ImportError, AttributeError):
@@ -170,6 +173,16 @@ class _Unpickler(pickle.Unpickler):
 @lru_cache(maxsize=256)
 def _stand_in(module: str, name: str) -> type[StandIn]:
     return type("StandIn", (StandIn,), {"__module__": module, "__qualname__": name})
+
+
+def _attribute_or_stand_in(attribute: Callable[[Any, str], Any], of: Any, name: str) -> Any:
+    """Return a stand-in for a member of an enum whose class cannot be imported.
+
+    Python 3.11 before 3.11.4 pickles members by name, others do by value.
+    """
+    if isinstance(of, type) and issubclass(of, StandIn):
+        return of(name)
+    return attribute(of, name)
 
 
 def _attribute(of: Any, name: str) -> Any:

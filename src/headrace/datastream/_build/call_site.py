@@ -6,7 +6,7 @@ import sys
 
 from headrace.graph.transformation import CallSite
 
-_ENGINE = ("headrace.datastream", "headrace.testing")
+_ENGINE = ("headrace.datastream", "headrace.cep", "headrace.testing")
 
 
 def call_site() -> CallSite:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, Protocol
 
 from headrace.runtime.user_function import UserFunction
@@ -77,7 +78,11 @@ class Call(Condition):
         return Call(self.function.copied(), self.takes_context)
 
     def __str__(self) -> str:
-        return self.function.name
+        name = self.function.name
+        code = getattr(self.function.target, "__code__", None)
+        if name != "<lambda>" or code is None:
+            return name
+        return f"lambda at {PurePath(code.co_filename).name}:{code.co_firstlineno}"
 
 
 @dataclass(frozen=True)
@@ -203,3 +208,10 @@ def both(left: Condition, right: Condition) -> Condition:
     if left is ALWAYS:
         return right
     return left if right is ALWAYS else And(left, right)
+
+
+def conjuncts(condition: Condition) -> list[Condition]:
+    """Return the conditions that must all hold for a condition to hold."""
+    if isinstance(condition, And):
+        return [*conjuncts(condition.left), *conjuncts(condition.right)]
+    return [condition]

@@ -13,11 +13,12 @@ watermark comes with each millisecond.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cmp_to_key
-from typing import Any, Self
+from typing import Any, Generic, Protocol, Self, TypeVar
 from zlib import crc32
 
 from headrace.common._output_tag import OutputTag
@@ -34,7 +35,7 @@ from headrace.operators.emission import (
 from headrace.operators.keyed import StatefulOperator
 from headrace.operators.patterns.compiler import compile_stages
 from headrace.operators.patterns.matcher import Event, Matcher, Matches, PartialMatch
-from headrace.operators.patterns.shortcut import relevance, selection
+from headrace.operators.patterns.shortcut import Select, relevance, selection
 from headrace.operators.patterns.skips import NO_SKIP, Skip
 from headrace.operators.patterns.stages import Stage, describe
 from headrace.operators.patterns.stored import (
@@ -117,7 +118,7 @@ class PatternSpec(OperatorSpec):
 
     @property
     def traits(self) -> Traits:  # type: ignore[override]
-        """What the operator needs of either time."""
+        """Has timers of event time, or of processing time."""
         if self.is_event_time:
             return replace(_TRAITS, event_timers=True, event_time=True, watermarks_in_batch=True)
         return replace(_TRAITS, processing_timers=True)
@@ -162,19 +163,30 @@ class MatchContext:
         raise NotImplementedError
 
 
-class PatternOperator(StatefulOperator):
-    """Runs the automaton of a pattern for each key."""
+class KeyContent(Protocol):
+    """What a key has of one pattern, or of several."""
+
+    @property
+    def moment_ms(self) -> int | None:
+        """When the time of the first partial match is over; None: never."""
+
+    @property
+    def are_changed(self) -> bool:
+        """Whether it differs from what is stored."""
+
+
+M = TypeVar("M", bound=KeyContent)
+"""The matches of a key."""
+
+
+class MatchingOperator(StatefulOperator, Generic[M]):
+    """Buffers the events of each key, and gives its matches, which subclasses find and store."""
+
+    _select: Select | None = None
+    """Selects the events that may change something; None: each event may."""
 
     def __init__(self, spec: PatternSpec) -> None:
         self._spec = spec
-        automaton = compile_stages(spec.stages)
-        self._matcher = Matcher(automaton, spec.skip)
-        has_timeouts = hasattr(spec.function.target, "process_timed_out_match")
-        number_shows = has_timeouts or spec.skip.is_skip
-        check = relevance(spec.stages, automaton, number_shows)
-        self._select = None if check is None else selection(check)
-        self._version = crc32(repr(spec.pattern).encode())
-        self._shapes: Shapes = {}
         self._delay_ms = 0 if spec.is_event_time else 1
         """How long after its time an event can be taken."""
 
@@ -196,12 +208,15 @@ class PatternOperator(StatefulOperator):
         target = spec.function.target
         self._process_match = target.process_match
         self._process_timed_out = getattr(target, "process_timed_out_match", None)
-        self._context = context = MatchContext(self.key_context)
+        self._context = context = self._make_context()
         context.output = self._output  # type: ignore[method-assign]
         self._order = None
         if spec.comparator is not None:
             self._order = cmp_to_key(spec.comparator.as_callable())
         return self.reject_record
+
+    def _make_context(self) -> MatchContext:
+        return MatchContext(self.key_context)
 
     def _output(self, tag: OutputTag, value: Any) -> None:
         self._to_side((tag, value), self._context._timestamp if self._spec.is_event_time else None)
@@ -245,7 +260,7 @@ class PatternOperator(StatefulOperator):
             if wake_ms is None or ready_ms < wake_ms:
                 entry[WAKE] = ready_ms
                 timers.register(Timer(ready_ms, key))
-                if wake_ms is not None and wake_ms != _moment(entry):
+                if wake_ms is not None and wake_ms != moment_of(entry):
                     timers.delete(Timer(wake_ms, key))
             changed(key)
 
@@ -281,7 +296,8 @@ class PatternOperator(StatefulOperator):
     def _match_now(self, keys: list[Any], values: list[Any]) -> None:
         """Match events in processing time; the matches of a key are read and stored once."""
         now_ms, backend = self.key_context.now_ms, self.key_context.backend
-        loaded: dict[Any, tuple[Entry, int | None, Matches]] = {}
+        node = self.node  # noqa: F841  # with key and value for the notes of a condition's error
+        loaded: dict[Any, tuple[Entry, int | None, M]] = {}
         places = self._relevant(values)
         if places is not None:
             keys, values = [keys[place] for place in places], [values[place] for place in places]
@@ -289,7 +305,7 @@ class PatternOperator(StatefulOperator):
             found = loaded.get(key)
             if found is None:
                 entry = backend.enter(key)
-                found = loaded[key] = entry, _moment(entry), self._load(entry)
+                found = loaded[key] = entry, moment_of(entry), self._load(entry)
             self.key_context.enter(key)
             self._pass_time(found[2], now_ms)
             self._take(found[2], value, now_ms)
@@ -303,7 +319,7 @@ class PatternOperator(StatefulOperator):
         """Take the events of a key that have waited for this time."""
         node, key, backend = self.node, timer.key, self.key_context.backend  # noqa: F841
         entry = backend.enter(key)
-        wake_ms, moment_ms = entry.get(WAKE), _moment(entry)
+        wake_ms, moment_ms = entry.get(WAKE), moment_of(entry)
         if timer.time_ms not in (wake_ms, moment_ms):
             return  # what it was for has been dropped
         until_ms = self.key_context.watermark if is_event_time else self.key_context.now_ms
@@ -341,28 +357,32 @@ class PatternOperator(StatefulOperator):
             return events
         return sorted(events, key=lambda event: (event[0], order(event[1])))
 
-    def _take(self, matches: Matches, value: Any, timestamp: int) -> None:
-        node, key = self.node, self.key_context.key  # noqa: F841  # for the notes of an error
-        self._matcher.context.now_ms = self.key_context.now_ms
-        event = Event(value, timestamp, matches.next_number)
-        matches.next_number += 1
-        for match in self._matcher.process(matches, event):
+    @abstractmethod
+    def _take(self, matches: M, value: Any, timestamp: int) -> None:
+        """Match an event; time has passed until its timestamp."""
+
+    @abstractmethod
+    def _pass_time(self, matches: M, now_ms: int) -> None:
+        """Let time pass, step by step."""
+
+    def _match(self, matcher: Matcher, matches: Matches, event: Event) -> None:
+        """Match an event, with one pattern."""
+        node, key, value = self.node, self.key_context.key, event.value  # noqa: F841
+        timestamp = event.timestamp  # for the notes of an error, as are those above
+        matcher.context.now_ms = self.key_context.now_ms
+        for match in matcher.process(matches, event):
             self._found(match, timestamp)
         if matches.begun > self._spec.limit.count:
-            self._overflow(matches, timestamp)
+            self._overflow(matcher, matches, timestamp)
 
-    def _pass_time(self, matches: Matches, now_ms: int) -> None:
-        """Let time pass, step by step."""
-        while True:
-            moment_ms = matches.moment_ms
-            if moment_ms is None or moment_ms > now_ms:
-                return
-            found, over = self._matcher.advance(matches, moment_ms)
-            for match in found:
-                self._found(match, moment_ms)
-            if self._process_timed_out is not None:
-                for match in over:
-                    self._timed_out(match, moment_ms)
+    def _advance(self, matcher: Matcher, matches: Matches, moment_ms: int) -> None:
+        """Let time pass until the next moment of the matches of one pattern."""
+        found, over = matcher.advance(matches, moment_ms)
+        for match in found:
+            self._found(match, moment_ms)
+        if self._process_timed_out is not None:
+            for match in over:
+                self._timed_out(match, moment_ms)
 
     def _found(self, match: PartialMatch, timestamp: int) -> None:
         node, key = self.node, self.key_context.key  # noqa: F841  # for the notes of an error
@@ -391,14 +411,14 @@ class PatternOperator(StatefulOperator):
                 )
             self._to_side(result, timestamp if self._spec.is_event_time else None)
 
-    def _overflow(self, matches: Matches, timestamp: int) -> None:
+    def _overflow(self, matcher: Matcher, matches: Matches, timestamp: int) -> None:
         """Apply the policy to a key with too many partial matches."""
         limit, count = self._spec.limit, matches.begun
         if limit.overflow is Overflow.FAIL:
             raise JobError(
                 f"{self.node.name}: a key has {count:,} partial matches, more than the limit of"
                 f" {limit.count:,}",
-                where={"key": repr(self.key_context.user_key())[:120]},
+                where={"key": repr(self.key_context.user_key())[:120], **self._where()},
                 hint="shorten within(), use a skip strategy, or next() or followed_by() in place of"
                 " followed_by_any(); or set limit_partial_matches()",
             )
@@ -409,33 +429,22 @@ class PatternOperator(StatefulOperator):
         excess = count - limit.count
         dropped = begun[:excess] if limit.overflow is Overflow.DROP_OLDEST else begun[-excess:]
         self._dropped_counter.inc(excess)
-        for match in self._matcher.drop(matches, dropped):
+        for match in matcher.drop(matches, dropped):
             self._found(match, timestamp)
+
+    def _where(self) -> dict[str, str]:
+        """Return what an error says of the pattern."""
+        return {}
 
     # The state of a key.
 
-    def _load(self, entry: Entry) -> Matches:
-        stored: Stored | None = entry.get(MATCHES)
-        if stored is None:
-            return self._matcher.begin()
-        if stored[VERSION] != self._version:
-            # The start of the job has refused this, unless partial matches are to be dropped.
-            self._dropped_counter.inc(count_stored(stored))
-            matches = self._matcher.begin()
-            matches.are_changed = True
-            return matches
-        return from_stored(stored, entry.get(EVENTS, EMPTY), self._matcher)
+    @abstractmethod
+    def _load(self, entry: Entry) -> M:
+        """Return the matches of a key."""
 
-    def _save(self, entry: Entry, matches: Matches) -> int | None:
+    @abstractmethod
+    def _save(self, entry: Entry, matches: M) -> int | None:
         """Store the matches of a key; return when (ms) the time of the first one is over."""
-        if not matches.are_changed:
-            return _moment(entry)
-        if matches.is_empty:
-            entry.pop(MATCHES, None)
-            entry.pop(EVENTS, None)
-            return None
-        entry[MATCHES], entry[EVENTS] = to_stored(matches, self._version, self._shapes)
-        return matches.moment_ms
 
     def _set_timers(
         self, key: Any, before: Sequence[int | None], now: Sequence[int | None]
@@ -451,7 +460,56 @@ class PatternOperator(StatefulOperator):
                 timers.register(Timer(moment_ms, key))
 
 
-def _moment(entry: Entry) -> int | None:
+class PatternOperator(MatchingOperator[Matches]):
+    """Runs the automaton of a pattern for each key."""
+
+    def __init__(self, spec: PatternSpec) -> None:
+        super().__init__(spec)
+        automaton = compile_stages(spec.stages)
+        self._matcher = Matcher(automaton, spec.skip)
+        has_timeouts = hasattr(spec.function.target, "process_timed_out_match")
+        number_shows = has_timeouts or spec.skip.is_skip
+        check = relevance(spec.stages, automaton, number_shows)
+        self._select = None if check is None else selection(check)
+        self._version = crc32(repr(spec.pattern).encode())
+        self._shapes: Shapes = {}
+
+    def _take(self, matches: Matches, value: Any, timestamp: int) -> None:
+        event = Event(value, timestamp, matches.next_number)
+        matches.next_number += 1
+        self._match(self._matcher, matches, event)
+
+    def _pass_time(self, matches: Matches, now_ms: int) -> None:
+        while True:
+            moment_ms = matches.moment_ms
+            if moment_ms is None or moment_ms > now_ms:
+                return
+            self._advance(self._matcher, matches, moment_ms)
+
+    def _load(self, entry: Entry) -> Matches:
+        stored: Stored | None = entry.get(MATCHES)
+        if stored is None:
+            return self._matcher.begin()
+        if stored[VERSION] != self._version:
+            # The start of the job has refused this, unless partial matches are to be dropped.
+            self._dropped_counter.inc(count_stored(stored))
+            matches = self._matcher.begin()
+            matches.are_changed = True
+            return matches
+        return from_stored(stored, entry.get(EVENTS, EMPTY), self._matcher)
+
+    def _save(self, entry: Entry, matches: Matches) -> int | None:
+        if not matches.are_changed:
+            return moment_of(entry)
+        if matches.is_empty:
+            entry.pop(MATCHES, None)
+            entry.pop(EVENTS, None)
+            return None
+        entry[MATCHES], entry[EVENTS] = to_stored(matches, self._version, self._shapes)
+        return matches.moment_ms
+
+
+def moment_of(entry: Entry) -> int | None:
     """Return when (ms) the time of a key's first partial match is over, as it is stored."""
     stored: Stored | None = entry.get(MATCHES)
     return None if stored is None else stored[MOMENT]

@@ -100,12 +100,29 @@ def _of_event(condition: Condition) -> Condition | None:
         case Subtype():
             return condition
         case And():
-            left, right = _of_event(condition.left), _of_event(condition.right)
+            left = _of_event(condition.left)
+            # The right one is called only where the left one holds: it may rely on that, or cost
+            # much.
+            if not _is_of_event(condition.left):
+                return left
+            right = _of_event(condition.right)
             return And(left, right) if left and right else left or right
         case Or():
             left, right = _of_event(condition.left), _of_event(condition.right)
             return Or(left, right) if left and right else None
     return None
+
+
+def _is_of_event(condition: Condition) -> bool:
+    """Return whether no part of a condition takes the context."""
+    match condition:
+        case Call():
+            return not condition.takes_context
+        case And() | Or():
+            return _is_of_event(condition.left) and _is_of_event(condition.right)
+        case Not():
+            return _is_of_event(condition.condition)
+    return True
 
 
 Edge = tuple[Action, State]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from headrace.operators.patterns.matcher import Event, Matcher, Matches, Node, PartialMatch
@@ -33,8 +34,38 @@ def to_stored(
     matches: Matches, version: int = 0, shapes: Shapes | None = None
 ) -> tuple[Stored, TimeBuffer]:
     """Return matches as data, and the events in them."""
-    nodes: list[Node] = []
+    (stored,), buffer = to_stored_together([(matches, version)], shapes)
+    return stored, buffer
+
+
+def to_stored_together(
+    several: Sequence[tuple[Matches, int]], shapes: Shapes | None = None
+) -> tuple[tuple[Stored, ...], TimeBuffer]:
+    """Return the matches of several patterns as data, and the events in any of them.
+
+    ``several``: the matches of each pattern, which share the objects of events, with its version.
+    """
     events: list[Event] = []
+    nodes = [_place_nodes(matches, events) for matches, _ in several]
+    events.sort(key=_number)
+    for place, event in enumerate(events):
+        event.place = place
+    stored = tuple(
+        [
+            (version, matches.moment_ms, _shape(matches, own, shapes))
+            for (matches, version), own in zip(several, nodes, strict=True)
+        ]
+    )
+    buffer = TimeBuffer([each.timestamp for each in events], [each.value for each in events])
+    for own in nodes:
+        for node in own:
+            node.place = node.event.place = -1
+    return stored, buffer
+
+
+def _place_nodes(matches: Matches, events: list[Event]) -> list[Node]:
+    """Return the nodes of matches, and give them their places; add their events to ``events``."""
+    nodes: list[Node] = []
     partial, complete = matches.partial.items, matches.complete.items
     for match in (*partial, *complete) if complete else partial:
         new, node = [], match.last
@@ -48,9 +79,12 @@ def to_stored(
             if event.place < 0:
                 event.place = 0
                 events.append(event)
-    events.sort(key=_number)
-    for place, event in enumerate(events):
-        event.place = place
+    return nodes
+
+
+def _shape(matches: Matches, nodes: list[Node], shapes: Shapes | None) -> Any:
+    """Return what is stored of matches without their events; nodes and events have places."""
+    partial, complete = matches.partial.items, matches.complete.items
     shape = (
         tuple(
             [
@@ -65,10 +99,7 @@ def to_stored(
         if len(shapes) >= _MOST_SHAPES:
             shapes.clear()
         shape = shapes.setdefault(shape, shape)
-    buffer = TimeBuffer([each.timestamp for each in events], [each.value for each in events])
-    for node in nodes:
-        node.place = node.event.place = -1
-    return (version, matches.moment_ms, shape), buffer
+    return shape
 
 
 def _number(event: Event) -> int:
@@ -77,7 +108,16 @@ def _number(event: Event) -> int:
 
 def from_stored(stored: Stored, buffer: TimeBuffer, matcher: Matcher) -> Matches:
     """Return matches as they were stored; their events are numbered from 0 on."""
-    events = [Event(value, at, number) for number, (at, value) in enumerate(buffer)]
+    return with_events(stored, to_events(buffer), matcher)
+
+
+def to_events(buffer: TimeBuffer) -> list[Event]:
+    """Return the events of matches, which are numbered from 0 on."""
+    return [Event(value, at, number) for number, (at, value) in enumerate(buffer)]
+
+
+def with_events(stored: Stored, events: Sequence[Event], matcher: Matcher) -> Matches:
+    """Return the matches of one pattern as they were stored, with the events in them."""
     stored_nodes, stored_partial, stored_complete = stored[SHAPE]
     nodes: list[Node] = []
     starts: list[Event] = []

@@ -35,7 +35,7 @@ class BroadcastStateMap:
     and when the writing side reads it: that side must put a value again after changing it.
     """
 
-    __slots__ = ("_entries", "_in_order", "_owner", "evolution", "kind", "name")
+    __slots__ = ("_entries", "_in_order", "_owner", "evolution", "kind", "name", "revision")
 
     def __init__(
         self, owner: BroadcastStateStore, name: str, kind: StateKind, evolution: Evolution
@@ -44,6 +44,8 @@ class BroadcastStateMap:
         self.evolution = evolution._replace(ordered=True)
         self._entries: dict[Any, tuple[int, Any]] = {}
         self._in_order = True
+        self.revision = 0
+        """Another number after each change, so that what is made of the content can be kept."""
 
     def get(self, key: Any, default: Any = None) -> Any:
         """Return the value of a key, or ``default``."""
@@ -125,6 +127,7 @@ class BroadcastStateMap:
 
     def set_entry(self, key: Any, entry: Any) -> None:
         """Set a pair (order, value), or ``MISSING``, for a key, without recording a change."""
+        self.revision += 1
         if entry is MISSING:
             self._entries.pop(key, None)
         elif key not in self._entries:
@@ -140,6 +143,7 @@ class BroadcastStateMap:
 
     def drop_entries(self) -> None:
         """Remove all keys, without recording changes."""
+        self.revision += 1
         self._entries = {}
         self._in_order = True
 
@@ -155,6 +159,8 @@ class BroadcastStateStore:
         """Whether a broadcast record is being processed, so that changes are allowed."""
         self.changes: list[Change] = []
         """The changes since the last ``take_changes``."""
+        self.in_first_group = False
+        """Whether the current group is the first of the job, not only of the task."""
         self.repeating = False
         """Whether another group of the task has processed the current broadcast records before."""
         self.all_groups = False

@@ -166,7 +166,7 @@ class KeyedTask:
         chain, key_context, header = self._chain, self._chain.key_context, backend.header
         self._backend = backend
         self._watermarks = self._restore_channels(header)
-        self._enter_broadcast(task.broadcast)
+        self._enter_broadcast(task)
         self._empty_groups.update_idleness(self._watermarks, self._all_blocks(task))
         now_ms = max(task.now_ms, header.get("now", 0))
         watermark = self._watermarks.current
@@ -305,10 +305,12 @@ class KeyedTask:
     def _all_blocks(task: TaskInput) -> Sequence[Block]:
         return task.blocks if task.broadcast is None else [*task.broadcast.blocks, *task.blocks]
 
-    def _enter_broadcast(self, broadcast_input: BroadcastInput | None) -> None:
-        self._broadcast_input, self._changes = broadcast_input, []
+    def _enter_broadcast(self, task: TaskInput) -> None:
+        broadcast_input = self._broadcast_input = task.broadcast
+        self._changes = []
         if broadcast_input is not None:
             assert self._broadcast_states is not None
+            self._broadcast_states.in_first_group = task.group == 0
             broadcast_input.load_into(self._broadcast_states)
             self._runs_broadcast = broadcast_input.claim_first_run() or not self.vertex.keyed
 

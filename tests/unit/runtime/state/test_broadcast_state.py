@@ -103,3 +103,25 @@ def test_only_one_side_may_write() -> None:
     for write in (lambda: rules.put("a", 1), lambda: rules.remove("a")):
         with pytest.raises(PlanError, match="broadcast state 'rules'"):
             write()
+
+
+def test_each_change_of_a_map_gives_it_another_revision() -> None:
+    backend = HeapBackend()
+    states = loaded(backend)
+    rules = states.map("rules")
+    seen = [rules.revision]
+
+    def noted() -> None:
+        seen.append(rules.revision)
+
+    changes = write(states, [("rules", 1, 5)])
+    noted()
+    states.revert_changes(changes)
+    noted()
+    states.apply_changes(changes)
+    noted()
+    states.load(backend)
+    noted()
+    assert len({*seen}) == len(seen)
+    write(states, [("limits", 1, 5)])
+    assert rules.revision == seen[-1]
