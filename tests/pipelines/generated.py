@@ -610,14 +610,8 @@ _STEPS: dict[str, Callable[[Built, Flow, Flow, int], None]] = {
 }
 
 
-RECORDED_KINDS = [
-    *(kind for kind in _STEPS if kind != "pattern"),
-    *("window", "aligned", "session", "running"),
-    *_OF_TWO[2:],
-]
-"""Those of the programs in tests/recorded. Those with state or two inputs are twice as likely."""
-
-KINDS_OF_STEP = [*RECORDED_KINDS, "pattern", "pattern"]
+KINDS_OF_STEP = [*_STEPS, "window", "aligned", "session", "running", "pattern", *_OF_TWO[2:]]
+"""Those with state, and those of two inputs, are twice as likely."""
 
 
 def drawn_records(draws: Draws) -> tuple[Record, ...]:
@@ -640,16 +634,16 @@ def drawn_dealt(draws: Draws) -> Dealt:
     return Dealt(draws.choice([1, 1, 2, 3]), draws.choice([False, True]))
 
 
-def drawn_step(draws: Draws, kinds: Sequence[str] = KINDS_OF_STEP) -> Step:
+def drawn_step(draws: Draws) -> Step:
     """Any step."""
-    kind = draws.choice([*kinds])
+    kind = draws.choice(KINDS_OF_STEP)
     return Step(kind, (draws.integer(0, 4), draws.integer(0, 4)), draws.integer(0, 11))
 
 
-def drawn_program(draws: Draws, kinds: Sequence[str] = KINDS_OF_STEP) -> Program:
+def drawn_program(draws: Draws) -> Program:
     """Any program."""
     sources = draws.several(lambda draws: (drawn_records(draws), drawn_dealt(draws)), 1, 3)
-    steps = draws.several(lambda draws: drawn_step(draws, kinds), 3, 8)
+    steps = draws.several(drawn_step, 3, 8)
     return Program(
         tuple(records for records, _ in sources), tuple(steps), tuple(dealt for _, dealt in sources)
     )

@@ -14,7 +14,7 @@ from headrace.common.typeinfo import Types
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.testing import PipelineResults, run_pipeline
 from tests.pipelines.draws import Draws, Seeded
-from tests.pipelines.generated import RECORDED_KINDS, Built, Order, Program, drawn_program
+from tests.pipelines.generated import Built, Order, Program, drawn_program
 from tests.pipelines.jumping_clock import Jumps, drawn_jumps
 from tests.pipelines.running import SETTINGS, compare, in_small_pieces
 
@@ -44,7 +44,7 @@ class Seed:
     def of(cls, number: int) -> Seed:
         """The same for the same number."""
         draws = Seeded(number)
-        program = drawn_program(draws, RECORDED_KINDS)
+        program = drawn_program(draws)
         how = {variant: _how(draws, variant) for variant in VARIANTS}
         fault = draws.choice([*FAULTS]) if number % FAILING == FAILING - 1 else None
         return cls(number, program, how, fault)
