@@ -17,6 +17,13 @@ from headrace.runtime.user_function import UserFunction
 MAX_REPETITIONS = 1_000
 """How many events the stages of a pattern may ask for in all: each becomes a state."""
 
+MAX_DEPTH = 100
+"""How deep lists and objects may lie in one another in the stages of a pattern.
+
+Groups and conditions are compiled and called by functions that call themselves. What the check of a
+pattern can just compile, a task with a deeper stack could not: the job would fail, again and again.
+"""
+
 _FOLLOWS = ("next", "followed_by", "followed_by_any", "not_next", "not_followed_by")
 _SKIPS = ("no_skip", "skip_to_next", "skip_past_last_event")
 _SKIPS_TO = ("skip_to_first", "skip_to_last")
@@ -185,7 +192,7 @@ class StageReader:
             if word == "not":
                 return Not(self._condition(given))
             if word in ("and", "or") and isinstance(given, list) and given:
-                return _combined(And if word == "and" else Or, map(self._condition, given))
+                return _combined(And if word == "and" else Or, [*map(self._condition, given)])
         if not isinstance(data, dict) or not isinstance(data.get("condition"), str):
             self._reject(
                 f"{data!r:.80} is no condition",
@@ -221,12 +228,14 @@ class StageReader:
                 self._reject(f"{name!r} is {value!r:.60}, and not {_type_names(expected)}")
 
 
-def _combined(kind: Callable[[Condition, Condition], Condition], given: Any) -> Condition:
-    found: Condition | None = None
-    for each in given:
-        found = each if found is None else kind(found, each)
-    assert found is not None
-    return found
+def _combined(
+    kind: Callable[[Condition, Condition], Condition], given: Sequence[Condition]
+) -> Condition:
+    """Return conditions in pairs of pairs, in their order: a list of any length is not deep."""
+    if len(given) == 1:
+        return given[0]
+    half = len(given) // 2
+    return kind(_combined(kind, given[:half]), _combined(kind, given[half:]))
 
 
 def _is_of(value: Any, expected: type | tuple[type, ...]) -> bool:
@@ -258,12 +267,30 @@ def _likely(given: str, known: Iterable[str], otherwise: str) -> str:
 
 
 def check_size(data: dict[str, Any]) -> None:
+    """Refuse a pattern whose automaton or conditions would be too large."""
+    if _is_deeper(data.get("stages"), MAX_DEPTH):
+        raise MalformedPatternError(
+            f"pattern {data['id']!r} has lists and objects in one another more than {MAX_DEPTH}"
+            " deep"
+        )
     count = sum(_repetitions(data.get("stages")))
     if count > MAX_REPETITIONS:
         raise MalformedPatternError(
             f"pattern {data['id']!r} asks for {count:,} events in all, more than"
             f" {MAX_REPETITIONS:,}"
         )
+
+
+def _is_deeper(data: Any, limit: int) -> bool:
+    level = [data]
+    for _ in range(limit + 1):
+        level = [
+            inner
+            for each in level
+            if isinstance(each, list | dict)
+            for inner in (each.values() if isinstance(each, dict) else each)
+        ]
+    return bool(level)
 
 
 def _repetitions(stages: Any) -> Iterator[int]:

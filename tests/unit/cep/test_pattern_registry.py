@@ -22,6 +22,8 @@ from headrace.cep import (
 from headrace.common.types import Row
 from headrace.errors import PlanError, WrongFunctionError
 from headrace.operators.patterns.compiler import compile_stages
+from headrace.operators.patterns.matcher import Event, Matcher
+from headrace.operators.patterns.skips import NO_SKIP
 from headrace.operators.patterns.stages import describe
 from tests.effort import examples
 
@@ -268,6 +270,42 @@ def test_data_that_are_no_pattern_are_refused_with_what_is_wrong(data: Any, word
         return
     with pytest.raises(MalformedPatternError, match=f"(?s){words}"):
         pattern_from(data, registry())
+
+
+def nested(depth: int, inner: Any, outer: Any) -> Any:
+    for _ in range(depth):
+        inner = outer(inner)
+    return inner
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        [{"name": "a", "where": nested(300, BELOW, lambda inner: {"not": inner})}],
+        [{"name": "a", "where": nested(60, BELOW, lambda inner: {"or": [inner, BELOW]})}],
+        nested(60, [{"name": "a"}], lambda inner: [{"group": inner}]),
+    ],
+)
+def test_stages_that_are_nested_deeply_are_refused(stages: Any) -> None:
+    with pytest.raises(MalformedPatternError, match="in one another more than 100 deep"):
+        pattern_from({"id": "p", "stages": stages}, registry())
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        [{"name": "a", "where": nested(90, BELOW, lambda inner: {"not": inner})}],
+        [{"name": "a", "where": {"and": [BELOW] * 5_000}}],
+        [{"name": "a", "where": {"or": [*[ABOVE] * 5_000, BELOW]}}],
+        nested(45, [{"name": "a", "where": BELOW}], lambda inner: [{"group": inner}]),
+    ],
+)
+def test_what_is_read_can_be_matched(stages: Any) -> None:
+    """A pattern that only fails in a task would stop the job each time it is started."""
+    pattern = pattern_from({"id": "p", "stages": stages}, registry())
+    matcher = Matcher(compile_stages(pattern._stages()), NO_SKIP)
+    (match,) = matcher.process(matcher.begin(), Event(3, 0, 0))
+    assert match.events() == {"a": [3]}
 
 
 JSON = st.recursive(
