@@ -55,7 +55,7 @@ class RegisteredCondition:
     required: tuple[str, ...]
     optional: tuple[str, ...]
     takes_any: bool
-    types: Mapping[str, type | tuple[type, ...]] = field(default_factory=dict)
+    types: Mapping[str, tuple[type, ...]] = field(default_factory=dict)
     reserved: tuple[str, ...] = ()
 
 
@@ -238,16 +238,14 @@ def _combined(
     return kind(_combined(kind, given[:half]), _combined(kind, given[half:]))
 
 
-def _is_of(value: Any, expected: type | tuple[type, ...]) -> bool:
-    types = expected if isinstance(expected, tuple) else (expected,)
+def _is_of(value: Any, types: tuple[type, ...]) -> bool:
     if isinstance(value, bool):
         return bool in types
     return isinstance(value, types) or (isinstance(value, int) and float in types)
 
 
-def _type_names(expected: type | tuple[type, ...]) -> str:
-    types = expected if isinstance(expected, tuple) else (expected,)
-    return " or ".join(each.__name__ for each in types)
+def _type_names(types: tuple[type, ...]) -> str:
+    return " or ".join("None" if each is type(None) else each.__name__ for each in types)
 
 
 def check_keys(data: Mapping[str, Any], known: Sequence[str], where: str) -> None:

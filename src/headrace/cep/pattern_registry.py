@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from headrace.cep._conditions import check_result
 from headrace.cep._pattern_data import RegisteredConditions
@@ -20,7 +21,9 @@ __all__ = ["PatternRegistry", "pattern_from"]
 _CONTEXT = "ctx"
 """The parameter of a plain function that gets the context."""
 
-_Types = type | tuple[type, ...]
+_Types = type | UnionType | tuple[Any, ...] | None
+"""What a program may say of a value: a class, a union, or a tuple of these; None is a type, too."""
+
 _OF_JSON = (bool, int, float, str, list, dict)
 
 
@@ -42,8 +45,8 @@ class PatternRegistry:
         they have defaults. Or an ``IterativeCondition`` or ``SimpleCondition``, whose ``filter``
         has such parameters. Without it the result is a decorator.
 
-        ``types``: what a value must be, by its name: ``limit=float``, ``of=(str, int)``. By default
-        what the function's annotations say, if that is a type of JSON.
+        ``types``: what a value must be, by its name: ``limit=float``, ``of=(str, int)``, ``most=int
+        | None``. By default what the function's annotations say, if that is a type of JSON.
 
         Raises:
             PlanError: the name is registered already, or a type is of no value.
@@ -111,23 +114,54 @@ def _registered(name: str, function: Any, types: dict[str, _Types]) -> Registere
         for each in rest
         if each.kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     ]
+    unnamed = [
+        each.name
+        for each in rest
+        if each.kind is inspect.Parameter.POSITIONAL_ONLY
+        and each.default is inspect.Parameter.empty
+    ]
+    if unnamed:
+        raise WrongFunctionError(
+            f"the condition {name!r} has the parameter {unnamed[0]!r}, which cannot be given by"
+            " name",
+            hint="values are given by name: leave out the slash (/) after it",
+        )
     required = tuple(each.name for each in values if each.default is inspect.Parameter.empty)
     optional = tuple(each.name for each in values if each.name not in required)
     takes_any = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in rest)
     for value in types:
         if value not in (*required, *optional) and not takes_any:
             raise PlanError(f"the condition {name!r} has no value {value!r}, which has a type")
-    known = {**_annotated(called.as_callable(), (*required, *optional)), **types}
-    reserved = (parameters[0].name, *(() if context is None else (context,)))
+    said = {value: _to_types(name, value, said) for value, said in types.items()}
+    known = {**_annotated(called.as_callable(), (*required, *optional)), **said}
+    # A method or an object that is called has a parameter for itself, which is ``self``.
+    reserved = (parameters[0].name, "self", *(() if context is None else (context,)))
     return RegisteredCondition(
         name, called, context, required, optional, takes_any, known, reserved
     )
 
 
-def _annotated(function: Any, values: tuple[str, ...]) -> dict[str, _Types]:
+def _to_types(name: str, value: str, said: Any) -> tuple[type, ...]:
+    """Return the classes that a value may be of."""
+    if said is None:
+        return (NoneType,)
+    if isinstance(said, type) and not get_args(said):
+        return (said,)
+    is_union = isinstance(said, UnionType) or get_origin(said) is Union
+    parts = get_args(said) if is_union else said
+    if not isinstance(parts, tuple) or not parts:
+        raise PlanError(
+            f"the condition {name!r} has the value {value!r}, whose type is {said!r:.60}, and no"
+            " class",
+            hint=f"{value}=float, {value}=(str, int), or {value}=list for lists of anything",
+        )
+    return tuple(each for part in parts for each in _to_types(name, value, part))
+
+
+def _annotated(function: Any, values: tuple[str, ...]) -> dict[str, tuple[type, ...]]:
     """Return the types of values that annotations say."""
     try:
         hints = get_type_hints(function)
     except Exception:  # a name that is not there, or no function that has annotations
         return {}
-    return {each: hints[each] for each in values if hints.get(each) in _OF_JSON}
+    return {each: (hints[each],) for each in values if hints.get(each) in _OF_JSON}

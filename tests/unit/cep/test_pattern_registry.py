@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal, Optional
 
 import pytest
 from hypothesis import given, settings
@@ -37,6 +37,10 @@ class Rising(IterativeCondition):
 class Between(SimpleCondition):
     def filter(self, value: Any, low: int = 0, high: int = 9) -> bool:
         return low <= value <= high
+
+
+def positional(event: Any, limit: int, /) -> bool:
+    return bool(event > limit)
 
 
 def registry() -> PatternRegistry:
@@ -272,6 +276,49 @@ def test_data_that_are_no_pattern_are_refused_with_what_is_wrong(data: Any, word
         pattern_from(data, registry())
 
 
+@pytest.mark.parametrize(
+    ("said", "good", "bad", "words"),
+    [
+        (float | None, [3, 2.5, None], ["3", [1]], "not float or None"),
+        (Optional[int], [3, None], [2.5], "not int or None"),  # noqa: UP045
+        ((str, None), ["a", None], [3], "not str or None"),
+        ((int | None, str), [3, None, "a"], [2.5], "not int or None or str"),
+        (None, [None], [0], "not None"),
+    ],
+)
+def test_a_type_may_be_a_union(said: Any, good: list[Any], bad: list[Any], words: str) -> None:
+    made = PatternRegistry()
+    made.condition("any", lambda event, value: True, value=said)
+
+    def stages(value: Any) -> Any:
+        where = {"condition": "any", "values": {"value": value}}
+        return {"id": "p", "stages": [{"name": "a", "where": where}]}
+
+    for value in good:
+        assert pattern_from(stages(value), made).get_name() == "a"
+    for value in bad:
+        with pytest.raises(MalformedPatternError, match=words):
+            pattern_from(stages(value), made)
+
+
+@pytest.mark.parametrize("said", [list[int], "int", Literal["a"], (), (int, "str"), 5])
+def test_what_is_no_class_is_refused_when_it_is_registered(said: Any) -> None:
+    with pytest.raises(PlanError, match="'value', whose type is"):
+        PatternRegistry().condition("any", lambda event, value: True, value=said)
+
+
+def test_a_value_cannot_take_the_place_of_the_object_itself() -> None:
+    class Free(SimpleCondition):
+        def filter(self, value: Any, **how: Any) -> bool:
+            return bool(how)
+
+    made = PatternRegistry()
+    made.condition("free", Free())
+    where = {"condition": "free", "values": {"self": 3}}
+    with pytest.raises(MalformedPatternError, match="it has no value 'self'"):
+        pattern_from({"id": "p", "stages": [{"name": "a", "where": where}]}, made)
+
+
 def nested(depth: int, inner: Any, outer: Any) -> Any:
     for _ in range(depth):
         inner = outer(inner)
@@ -366,6 +413,7 @@ def test_a_decorator_registers_and_returns_the_function() -> None:
         ("above", len, {}, PlanError, "two conditions have the name 'above'"),
         ("new", 5, {}, WrongFunctionError, "is 5, and no function of an event"),
         ("new", int, {}, WrongFunctionError, "no function of an event"),
+        ("new", positional, {}, WrongFunctionError, "'limit', which cannot be given by name"),
         ("new", lambda: True, {}, WrongFunctionError, "no parameter for the event"),
         ("new", lambda event: True, {"limit": int}, PlanError, "has no value 'limit'"),
     ],
