@@ -300,4 +300,6 @@ def _repetitions(stages: Any) -> Iterator[int]:
         times = stage.get("times", stage.get("times_or_more", 1))
         numbers = [each for each in (times if isinstance(times, list) else [times])]
         most = max((each for each in numbers if isinstance(each, int)), default=1)
-        yield inner * max(int(most), 1)
+        # A group that loops is compiled once more, with the groups in it: nested loops double.
+        loops = "group" in stage and bool({"one_or_more", "times_or_more"} & stage.keys())
+        yield inner * (max(int(most), 1) + loops)

@@ -59,6 +59,13 @@ ABOVE = {"condition": "above", "values": {"limit": 3}}
 BELOW = {"condition": "below"}
 
 
+LOOPS_IN_LOOPS: Any = [{"name": "a"}]
+"""Each of these ten groups is compiled twice: 15 of them would take minutes."""
+
+for _ in range(10):
+    LOOPS_IN_LOOPS = [{"group": LOOPS_IN_LOOPS, "one_or_more": True}]
+
+
 def holds(condition: Any, event: Any, context: Any = None) -> bool:
     """Whether a stage with a condition takes an event."""
     stages = [{"name": "a", "where": condition}]
@@ -253,7 +260,11 @@ def stage(**keys: Any) -> dict[str, Any]:
         (stage(times=2_000), "asks for 2,001 events in all, more than 1,000"),
         (
             {"id": "p", "stages": [{"group": [{"name": "a", "times": 40}], "times_or_more": 40}]},
-            "asks for 1,600 events",
+            "asks for 1,640 events",
+        ),
+        (
+            {"id": "p", "stages": LOOPS_IN_LOOPS},
+            "asks for 1,024 events",
         ),
         (
             {
