@@ -14,7 +14,7 @@ watermark comes with each millisecond.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cmp_to_key
@@ -212,7 +212,7 @@ class MatchingOperator(StatefulOperator, Generic[M]):
         context.output = self._output  # type: ignore[method-assign]
         self._order = None
         if spec.comparator is not None:
-            self._order = cmp_to_key(spec.comparator.as_callable())
+            self._order = cmp_to_key(_comparing(spec.comparator.as_callable()))
         return self.reject_record
 
     def _make_context(self) -> MatchContext:
@@ -513,6 +513,22 @@ def moment_of(entry: Entry) -> int | None:
     """Return when (ms) the time of a key's first partial match is over, as it is stored."""
     stored: Stored | None = entry.get(MATCHES)
     return None if stored is None else stored[MOMENT]
+
+
+def _comparing(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a comparator that refuses what is no number; True and False would order nothing."""
+
+    def compared(first: Any, second: Any) -> Any:
+        found = compare(first, second)
+        if found is None or found is True or found is False:
+            raise TypeMismatchError(
+                f"the comparator returned {found} for two events of one time",
+                where={"first": repr(first)[:120], "second": repr(second)[:120]},
+                hint="return a negative number, 0 or a positive one, as a.price - b.price is",
+            )
+        return found
+
+    return compared
 
 
 def _missing_timestamp(name: str, value: Any) -> MissingWatermarksError:

@@ -99,6 +99,15 @@ def test_events_of_one_time_keep_their_order_or_that_of_the_comparator() -> None
             assert task.output() == found
 
 
+@pytest.mark.parametrize("returned", [True, False, None])
+def test_a_comparator_that_returns_no_number_is_refused(returned: Any) -> None:
+    compare = UserFunction(lambda a, b: returned)
+    with harness(a_then_b(), comparator=compare) as task:
+        give(task, "a@7 b@7")
+        with pytest.raises(TypeMismatchError, match=f"comparator returned {returned}"):
+            task.advance_watermark(7)
+
+
 def test_a_comparator_does_not_change_the_order_of_times() -> None:
     backwards = UserFunction(lambda a, b: b[2] - a[2])
     with harness(a_then_b(), comparator=backwards) as task:
