@@ -34,6 +34,7 @@ from bench.measure import (
     latency,
     lookups,
     memory,
+    patterns,
     stages,
     start,
     trickle,
@@ -53,6 +54,7 @@ MEASURES: dict[str, Callable[[Plan], Rows]] = {
     "start": start.measure,
     "memory": memory.measure,
     "firing": firing.measure,
+    "patterns-memory": patterns.measure,
     "batch-linear": growth.batch_linear,
     "growth": growth.measure,
     "lookups": lookups.measure,
@@ -63,7 +65,16 @@ MEASURES: dict[str, Callable[[Plan], Rows]] = {
     "avro": avro.measure,
 }
 
-ALONE = ("layers", "memory", "batch-linear", "growth", "lookups", "map-batches", "avro")
+ALONE = (
+    "layers",
+    "memory",
+    "patterns-memory",
+    "batch-linear",
+    "growth",
+    "lookups",
+    "map-batches",
+    "avro",
+)
 """Those without a peer."""
 
 

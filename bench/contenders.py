@@ -97,6 +97,7 @@ CONTENDERS = {
         _spark(100),
         _spark(500),
         _spark(2_000),
+        Contender("flink-cep", "flink_cep", "pyflink"),
         Contender("spark-arrow", "spark_arrow"),
         Contender("bytewax", "bytewax_peer", "bytewax", {"workers": "processes"}),
         Contender("bytewax-threads", "bytewax_peer", "bytewax", {"workers": "threads"}),
@@ -172,6 +173,11 @@ _CSV_PEERS = {"pathway": (2 * MILLION, 8 * MILLION)}
 _CSV_WINDOW_PEERS = {
     "pathway": (1 * MILLION, 4 * MILLION),
     "pathway-grouped": (1 * MILLION, 4 * MILLION),
+}
+_PATTERNS = {
+    "headrace": (3 * MILLION, 9 * MILLION),
+    "headrace-local": (500 * THOUSAND, 2 * MILLION),
+    "flink-cep": (1 * MILLION, 5 * MILLION),
 }
 _CSV = {
     "headrace": (8 * MILLION, 32 * MILLION),
@@ -262,6 +268,18 @@ CASES = {
                 "headrace-local": (200 * THOUSAND, 1 * MILLION),
                 "plain-python": (500 * THOUSAND, 2 * MILLION),
                 **dict.fromkeys(_FLINK, (30 * THOUSAND, 120 * THOUSAND)),
+            },
+        ),
+        Case("patterns-1", "p1", sizes=_PATTERNS),
+        Case("patterns-10", "p10", sizes=_PATTERNS),
+        Case("patterns-100", "p100", sizes=dict.fromkeys(_PATTERNS, (1 * MILLION, 3 * MILLION))),
+        Case(
+            "patterns-million",
+            "p10",
+            MANY_KEYS,
+            sizes={
+                "headrace": (3 * MILLION, 9 * MILLION),
+                "flink-cep": (2 * MILLION, 6 * MILLION),
             },
         ),
         Case(

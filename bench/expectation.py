@@ -37,6 +37,8 @@ def expected(job: str, records: int, keys: int, distribution: str, scratch: Path
         slides = workload.SLIDE_MS, workload.SLIDING_MS
         tumbles = workload.TUMBLING_MS, workload.TUMBLING_MS
         return _windows(records, keys, *(slides if job == "ws" else tumbles))
+    if workload.is_pattern(job):
+        return _matches(job, records, keys)
     if job == "exchange":
         return _every_hundredth(records, keys, distribution)
     if job in two_streams.JOBS:
@@ -69,6 +71,27 @@ def _added_up(outputs: Iterable[tuple[int, int, int]]) -> Tally:
     for a, b, c in outputs:
         count, first, second, third = count + 1, first + a, second + b, third + c
     return count, first, second, third
+
+
+def _matches(job: str, records: int, keys: int) -> Tally:
+    """A match takes the first small event that is not too old, and leaves none of the others."""
+    make, within_ms = workload.event_function(keys), workload.within_ms(keys)
+    below, least = workload.pattern_limits(job)
+    small: dict[int, list[tuple[int, int]]] = {}
+    outputs = []
+    for start in range(0, records, CHUNK):
+        columns = make(np.arange(start, min(start + CHUNK, records), dtype=np.int64))
+        is_relevant = (columns[1] < below) | (columns[1] >= least)
+        relevant = (each[is_relevant].tolist() for each in columns)
+        for key, value, time_ms in zip(*relevant, strict=True):
+            if value < below:
+                small.setdefault(key, []).append((time_ms, value))
+                continue
+            waiting = small.pop(key, ())
+            first = next((each for at_ms, each in waiting if time_ms - at_ms < within_ms), None)
+            if first is not None:
+                outputs.append((key, first, value))
+    return _added_up(outputs)
 
 
 def _every_hundredth(records: int, keys: int, distribution: str) -> Tally:

@@ -190,6 +190,29 @@ def columns_job(api: Api, records: Any) -> Any:
     return windows.aggregate(Aggregates(key=Max("key"), count=Count(), total=Sum("value")))
 
 
+def pattern_job(api: Api, job: str, records: Any, keys: int) -> Any:
+    """The outputs of job p1, p10 or p100, for Headrace alone: of each match its key, the value of
+    its small event and that of its large one."""
+    from headrace.cep import CEP, AfterMatchSkipStrategy, Pattern, PatternProcessFunction
+
+    below, least = workload.pattern_limits(job)
+
+    class Found(PatternProcessFunction):
+        def process_match(self, match: Any, ctx: Any) -> Any:
+            small, large = match["small"][0], match["large"][0]
+            return ((small[0], small[1], large[1]),)
+
+    pattern = (
+        Pattern.begin("small", AfterMatchSkipStrategy.skip_past_last_event())
+        .where(lambda event: event[1] < below)
+        .followed_by("large")
+        .where(lambda event: event[1] >= least)
+        .within(api.common.Duration.of_millis(workload.within_ms(keys)))
+    )
+    keyed = with_times(api, records).key_by(lambda record: record[0])
+    return CEP.pattern(keyed, pattern).process(Found())
+
+
 def csv_job(records: Any) -> Any:
     """The outputs of job csv: rows with the sum of their key's values so far, or in all."""
     return records.key_by("key").sum("value")

@@ -107,6 +107,9 @@ FAIRNESS = """\
   table function `TUMBLE`, summed up before the exchange by each of the settings. Columns and
   watermarks are computed in the JVM, the time zone is UTC, which spares Flink a shift for each
   record.
+- **Flink's CEP**: a program in Java, as PyFlink has none (`bench/peers/java`): two slots, state on
+  the JVM's heap, object reuse, checkpoints every 10 s, tuples of three longs as events, its caches
+  as they are by default. Source and count are in the JVM too.
 - **Spark's transformWithState**: a source in the JVM; state is read and written once per key and
   micro-batch, whose size is in the name. Headrace's settings are the JVM's first compiler
   only, and no code made for queries.

@@ -15,12 +15,14 @@ FIELDS: dict[str, tuple[int, ...]] = {
     "d": (0, 2),
     "e": (0,),
     "j": (0, 1, 2),
+    "p": (0, 1, 2),
     "r": (0, 1, 2),
     "w": (0, 1, 2),
 }
 """Which fields of an output are added up, by the first letter of the job.
 
-Of windows the outputs are (key, count, sum), those of ``csvw`` included.
+Of windows the outputs are (key, count, sum), those of ``csvw`` included; of patterns (key, small
+value, large value).
 """
 
 

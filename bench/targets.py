@@ -116,6 +116,9 @@ def ratio(above: Rounds | None, below: Rounds | None) -> Rounds | None:
     return together(truediv, above, below)
 
 
+CEP = "flink-cep"
+
+
 @dataclass(frozen=True)
 class Target:
     """``ask`` gives the number, which should be at least (or, ``most``, at most) ``bound``."""
@@ -418,6 +421,8 @@ TARGETS = (
         10,
         _peer("join", "pyflink"),
     ),
+    Target("a pattern, 1 % of the events relevant, to Flink's CEP", 2, _only("patterns-1", CEP)),
+    Target("a pattern, 10 % of the events relevant, to Flink's CEP", 1, _only("patterns-10", CEP)),
     Target(
         "1,000 rules broadcast to 10,000 keys, to the same rules in the function",
         0.8,

@@ -50,6 +50,8 @@ INTERLEAVED_SQL = (
     "CASE WHEN {number} < {half} THEN 2 * {number} ELSE 2 * ({number} - {half}) + 1 END"
 )
 """``interleaved`` in SQL; ``half`` is ``records // 2``."""
+WITHIN_EVENTS = 20
+"""In patterns: so many events a key has, on average, in the time that a match may take."""
 CSV_FILES = 8
 CSV_HEADER = "key,value,time"
 
@@ -152,6 +154,39 @@ def timed_record_function(job: str, keys: int) -> Callable[[Any], Any]:
         return active * block + index * MULTIPLIER % MODULUS % block, index % 1000, time_ms
 
     return in_turn if job == "we" else timed
+
+
+def is_pattern(job: str) -> bool:
+    """Whether a job looks for a pattern, in the records of ``event_function``."""
+    return job.startswith("p")
+
+
+def event_function(keys: int) -> Callable[[Any], Any]:
+    """The function from an index, or a numpy array of them, to the record of a pattern's job.
+
+    The key is that of (a). The value is no linear function of the index, as it is elsewhere: the
+    small events and the large ones would then be of different keys.
+    """
+
+    def event(index: Any) -> Any:
+        mixed = index * MULTIPLIER % MODULUS
+        return mixed % keys, (mixed ^ mixed >> 15) % 1000, BASE_MS + index
+
+    return event
+
+
+def pattern_limits(job: str) -> tuple[int, int]:
+    """Below which value an event is small, and from which on it is large.
+
+    ``p1``: one per cent of all events is either, half of these small; ``p10``, ``p100``: so many.
+    """
+    each = int(job[1:]) * 5
+    return each, 1000 - each
+
+
+def within_ms(keys: int) -> int:
+    """In which time a match must be complete."""
+    return WITHIN_EVENTS * keys
 
 
 def interleaved(number: int, half: int) -> int:

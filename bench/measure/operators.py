@@ -293,12 +293,12 @@ class Work:
         stream, given = case.build(env, case.given), case.given
         self.records = given.records
         self._inputs: list[tuple[KeyedTask, TaskInput]] = []
-        with _noting(self._inputs):
+        with noting_inputs(self._inputs):
             run_pipeline(stream, cuts=[given.batch] * (given.records // given.batch + 1))
 
     def run(self, backend: str) -> tuple[float, int]:
         """The processor time for a record in µs, and how many records came out."""
-        tasks = {task: _again(task) for task, _ in self._inputs}
+        tasks = {task: again(task) for task, _ in self._inputs}
         stores: dict[Any, MemoryPages] = {}
         heaps: dict[Any, HeapBackend] = {}
         took = outputs = 0
@@ -322,7 +322,7 @@ class Work:
 
 
 @contextmanager
-def _noting(inputs: list[tuple[KeyedTask, TaskInput]]) -> Iterator[None]:
+def noting_inputs(inputs: list[tuple[KeyedTask, TaskInput]]) -> Iterator[None]:
     """Note what keyed tasks are given."""
     work = KeyedTask.run_group
 
@@ -337,7 +337,8 @@ def _noting(inputs: list[tuple[KeyedTask, TaskInput]]) -> Iterator[None]:
         KeyedTask.run_group = work  # type: ignore[method-assign]
 
 
-def _again(task: KeyedTask) -> KeyedTask:
+def again(task: KeyedTask) -> KeyedTask:
+    """A new task that does the same."""
     return KeyedTask(task.vertex, task.job, task.task_info, MetricGroup())
 
 

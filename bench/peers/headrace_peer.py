@@ -65,6 +65,8 @@ def generator(task: Task) -> Callable[[int], Any]:
     """The function from an index to a record, with a payload if one is asked for."""
     if workload.is_windowed(task.job):
         return workload.timed_record_function(task.job, task.keys)
+    if workload.is_pattern(task.job):
+        return workload.event_function(task.keys)
     make = workload.record_function(task.keys, task.distribution)
     size = int(task.option("payload", "0"))
     if not size:
@@ -147,6 +149,8 @@ def build(task: Task, env: StreamExecutionEnvironment) -> None:
         outputs = jobs.stateless_job(api, records)
     elif task.job in ("wc", "csvw"):
         outputs = jobs.columns_job(api, records)
+    elif workload.is_pattern(task.job):
+        outputs = jobs.pattern_job(api, task.job, records, task.keys)
     elif workload.is_windowed(task.job):
         outputs = jobs.window_job(api, task.job, records)
     else:
