@@ -14,6 +14,8 @@ the next stage's event. A match takes less than ``within_ms`` from its first eve
 Flink's library, which Headrace follows, deviates from this (``DEVIATIONS`` in
 ``test_against_brute_force.py`` has what Flink 2.3 answered):
 
+- ``not_followed_by`` after several events of a stage: what must not come discards the match between
+  these events, too.
 - ``not_followed_by`` after a loop, and ``not_next`` after one of no certain length: an event that
   both continues the loop and must not come discards the match.
 - After ``not_followed_by``, an event that both must not come and is the next stage's discards the

@@ -76,7 +76,8 @@ def drawn_stages(draw: st.DrawFn) -> list[Stage]:
             and before.least == before.most
             and draw(st.integers(0, 3)) == 0
         ):
-            kinds = ["not_next", "not_followed_by"][: 2 if most in (None, least) else 1]
+            has_both = before.least == 1 and most in (None, least)
+            kinds = ["not_next", "not_followed_by"][: 2 if has_both else 1]
             kind = draw(st.sampled_from(kinds))
             other = {*names, *(before.names if before.least > 1 else "")}
             free = [each for each in NAMES if kind == "not_next" or not {*each} & other]
@@ -134,6 +135,12 @@ def test_matches_are_those_of_the_definition(
 
 A_LOOP = Stage("a", least=1, most=None)
 DEVIATIONS: list[tuple[list[Stage], str, set[Match], set[Match]]] = [
+    (
+        [Stage("a", least=2, most=2), Stage("a", "strict", negative=("not_followed_by", "c"))],
+        "acaa",
+        set(),
+        {((0, 2), (3,))},
+    ),
     (
         [A_LOOP, Stage("b", negative=("not_followed_by", "a"))],
         "aab",
