@@ -73,21 +73,26 @@ def lines(folder: Path) -> list[Any]:
     return [ast.literal_eval(line) for path in files for line in path.read_text().splitlines()]
 
 
-def test_a_killed_worker_loses_no_rule(tmp_path: Path) -> None:
-    env = StreamExecutionEnvironment(
+def restarting(folder: Path, name: str) -> StreamExecutionEnvironment:
+    """An environment of two tasks with small micro-batches, whose job is restarted once."""
+    return StreamExecutionEnvironment(
         Configuration.from_dict(
             {
-                "execution.checkpointing.dir": str(tmp_path / "checkpoint"),
+                "execution.checkpointing.dir": str(folder / "checkpoint"),
                 "headrace.source.max-records-per-batch": "30",
                 "parallelism.default": "2",
                 "pipeline.max-parallelism": "8",
-                "pipeline.name": "rates",
+                "pipeline.name": name,
                 "restart-strategy.type": "fixed-delay",
                 "restart-strategy.fixed-delay.attempts": "1",
                 "restart-strategy.fixed-delay.delay": "1 ms",
             }
         )
     )
+
+
+def test_a_killed_worker_loses_no_rule(tmp_path: Path) -> None:
+    env = restarting(tmp_path, "rates")
     records, rates = (
         env.from_collection(values).name(name).assign_timestamps_and_watermarks(BY_TIME)
         for name, values in (("records", RECORDS), ("rates", CHANGES))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import signal
 from collections import Counter
@@ -12,8 +11,7 @@ from typing import Any
 import pytest
 
 from headrace.cep import CEP, PatternRegistry
-from headrace.common import Configuration, Encoder
-from headrace.datastream import StreamExecutionEnvironment
+from headrace.common import Encoder
 from headrace.datastream.connectors.file_system import FileSink
 from tests.pipelines.test_dynamic_patterns import (
     BY_TIME,
@@ -24,6 +22,7 @@ from tests.pipelines.test_dynamic_patterns import (
     by_hand,
     to_data,
 )
+from tests.spark.test_broadcast import lines, restarting
 
 pytestmark = pytest.mark.spark
 
@@ -44,11 +43,6 @@ def change(number: int) -> Change:
 CHANGES = [change(number) for number in range(40)]
 
 
-def lines(folder: Path) -> list[Any]:
-    files = [path for path in folder.rglob("part-*") if path.is_file()]
-    return [ast.literal_eval(line) for path in files for line in path.read_text().splitlines()]
-
-
 def test_patterns_change_and_a_worker_is_killed(tmp_path: Path) -> None:
     died = tmp_path / "died"
     conditions = PatternRegistry()
@@ -60,20 +54,7 @@ def test_patterns_change_and_a_worker_is_killed(tmp_path: Path) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return bool(event[1] == word)
 
-    env = StreamExecutionEnvironment(
-        Configuration.from_dict(
-            {
-                "execution.checkpointing.dir": str(tmp_path / "checkpoint"),
-                "headrace.source.max-records-per-batch": "30",
-                "parallelism.default": "2",
-                "pipeline.max-parallelism": "8",
-                "pipeline.name": "patterns",
-                "restart-strategy.type": "fixed-delay",
-                "restart-strategy.fixed-delay.attempts": "1",
-                "restart-strategy.fixed-delay.delay": "1 ms",
-            }
-        )
-    )
+    env = restarting(tmp_path, "patterns")
     events, changes = (
         env.from_collection(values).name(name).assign_timestamps_and_watermarks(BY_TIME)
         for name, values in (("events", EVENTS), ("changes", CHANGES))
