@@ -185,14 +185,12 @@ class _MatchStream(ABC):
                 hint=f".{call}(OutputTag('over'), on_timeout, on_match)",
             )
         function = self._to_function(given[-1], *kinds[0], call, True)
-        selecting = Selecting(function.target, _caller(function), flat)
+        selecting = Selecting(function, flat)
         if len(given) == 3:
             timeouts: Any = given[1]
             tag = require_instance(OutputTag, given[0])
             timeout = self._to_function(timeouts, *kinds[1], call, True)
-            selecting = SelectingTimeouts(
-                function.target, _caller(function), flat, tag, timeout.target, _caller(timeout)
-            )
+            selecting = SelectingTimeouts(function, flat, tag, timeout)
         return self._add(UserFunction(selecting, "process_match"), call, output_type)
 
     def _to_function(
@@ -294,17 +292,3 @@ class DynamicPatternStream(_MatchStream):
     def _pattern_edges(self) -> tuple[Edge, ...]:
         everywhere = self._patterns.broadcast()
         return tuple(replace(edge, input=1) for edge in everywhere._edges)
-
-
-def _caller(function: UserFunction) -> Callable[[Any], Any]:
-    return _Method(function.method)
-
-
-@dataclass(frozen=True)
-class _Method:
-    """Gets what is to be called from a function: itself, or a method."""
-
-    name: str | None
-
-    def __call__(self, function: Any) -> Any:
-        return function if self.name is None else getattr(function, self.name)

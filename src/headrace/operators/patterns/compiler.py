@@ -160,12 +160,7 @@ class _Compiler:
         state.add(Action.TAKE, target, take)
         if is_optional:
             assert after is not None
-            if stage.is_greedy and stage.until is not None:
-                at_until = self.at_until.get(after.name, after)
-                state.add(Action.PROCEED, at_until, both(self.goes_on(seq), stage.until))
-                state.add(Action.PROCEED, after, both(self.goes_on(seq), Not(stage.until)))
-            else:
-                state.add(Action.PROCEED, after, self.goes_on(seq))
+            self.proceed(seq, state, after)
         if ignore is not None:
             waiting = state
             if is_optional or self.begins_optional_group(seq):
@@ -175,6 +170,15 @@ class _Compiler:
                 self.add_stops(seq, waiting)
             state.add(Action.IGNORE, waiting, ignore)
         return state
+
+    def proceed(self, seq: _Sequence, state: State, target: State) -> None:
+        """Lead from a state to ``target`` without an event, or to its copy where a loop ends."""
+        stage, goes_on = seq.stage, self.goes_on(seq)
+        if stage.is_greedy and stage.until is not None:
+            at_until = self.at_until.get(target.name, target)
+            state.add(Action.PROCEED, at_until, both(goes_on, stage.until))
+            goes_on = both(goes_on, Not(stage.until))
+        state.add(Action.PROCEED, target, goes_on)
 
     def begins_optional_group(self, seq: _Sequence) -> bool:
         """Whether a match may go on without the group that the stage begins."""
@@ -206,11 +210,8 @@ class _Compiler:
         take = take_with_until(self.takes(seq, stage), stage.until)
         state = self.new_state(seq)
         if stage.is_greedy and stage.until is not None:
-            at_until = self.at_until[sink.name] = self.copy(sink)
-            state.add(Action.PROCEED, at_until, both(self.goes_on(seq), stage.until))
-            state.add(Action.PROCEED, sink, both(self.goes_on(seq), Not(stage.until)))
-        else:
-            state.add(Action.PROCEED, sink, self.goes_on(seq))
+            self.at_until[sink.name] = self.copy(sink)
+        self.proceed(seq, state, sink)
         if stage.is_greedy:
             # Flink's rule: at the event that ends the loop, too.
             forbid(sink, self.takes(seq, stage))

@@ -273,7 +273,7 @@ class Matcher:
         return given, late
 
     def drop(self, matches: Matches, dropped: Iterable[PartialMatch]) -> list[PartialMatch]:
-        """Drop partial matches; return the complete ones that only they have held back."""
+        """Drop partial matches; return the complete matches that no longer wait for one."""
         gone = {id(each) for each in dropped}
         matches.partial.remove_if(lambda each: id(each) in gone)
         given = self._release(matches, matches.partial, [])

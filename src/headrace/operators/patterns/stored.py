@@ -14,7 +14,7 @@ Stored = tuple[Any, ...]
 
 ``version``: a number for the stages of the pattern. ``moment``: when (ms) the time of the first
 partial match is over; None: never. ``shape``: the nodes, the partial matches, and the complete
-matches that wait; it says nothing of the events, so many keys have the same.
+matches that wait. It has the places of events, not the events, so many keys have equal shapes.
 
 A node is its stage, the place of its event in the buffer of events, and the place of the node
 before (-1: none). A match is its state, and the place of its last node (-1: it has not begun).
