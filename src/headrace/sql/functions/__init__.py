@@ -1,0 +1,1 @@
+"""The functions of SQL: one table, a row for each function."""

@@ -1,0 +1,308 @@
+"""The relational plan of a statement: what it computes, as frozen values.
+
+Each node knows the columns that it gives. The resolver makes plans from statements, passes change
+them, and ``lower`` makes the graph of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from headrace.sql.expressions import Expression
+from headrace.sql.types import SqlType, TimestampLtzType, TimestampType
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a relation."""
+
+    name: str
+    type: SqlType
+
+    @property
+    def is_time_attribute(self) -> bool:
+        """Whether it is the rows' event time or processing time."""
+        return (
+            isinstance(self.type, TimestampType | TimestampLtzType)
+            and self.type.attribute is not None
+        )
+
+
+Columns = tuple[Column, ...]
+
+
+@dataclass(frozen=True)
+class Rel:
+    """A relation; subclasses are frozen dataclasses."""
+
+    @property
+    def columns(self) -> Columns:
+        """The columns, in order; their names differ."""
+        raise NotImplementedError
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        """The relations that it is computed from."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Scan(Rel):
+    """The rows of a table's connector: its physical and metadata columns.
+
+    ``table``: the path ``(catalog, database, name)``. ``options``: those of the table, with the
+    hints of the statement.
+    """
+
+    table: tuple[str, ...]
+    fields: Columns
+    options: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def columns(self) -> Columns:
+        return self.fields
+
+
+@dataclass(frozen=True)
+class StreamScan(Rel):
+    """The records of a stream of the DataStream API, by its number in the environment."""
+
+    number: int
+    fields: Columns
+
+    @property
+    def columns(self) -> Columns:
+        return self.fields
+
+
+@dataclass(frozen=True)
+class Values(Rel):
+    """Constant rows: each is computed from its expressions once."""
+
+    rows: tuple[tuple[Expression, ...], ...]
+    fields: Columns
+
+    @property
+    def columns(self) -> Columns:
+        return self.fields
+
+
+@dataclass(frozen=True)
+class Watermark(Rel):
+    """Makes a column the event time, with watermarks of an expression of each row."""
+
+    input: Rel
+    column: str
+    expression: Expression
+    fields: Columns
+
+    @property
+    def columns(self) -> Columns:
+        return self.fields
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class Calc(Rel):
+    """Rows for which ``condition`` is true, as new columns."""
+
+    input: Rel
+    names: tuple[str, ...]
+    expressions: tuple[Expression, ...]
+    condition: Expression | None = None
+
+    @property
+    def columns(self) -> Columns:
+        return tuple(
+            Column(name, each.type) for name, each in zip(self.names, self.expressions, strict=True)
+        )
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class AggregateCall:
+    """An aggregate function over the rows of a group; arguments are columns of the input.
+
+    ``filter``: a BOOLEAN column; only rows where it is true count.
+    """
+
+    name: str
+    function: str
+    arguments: tuple[str, ...]
+    type: SqlType
+    distinct: bool = False
+    filter: str | None = None
+    options: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        inside = ("DISTINCT " if self.distinct else "") + (", ".join(self.arguments) or "*")
+        kept = "" if self.filter is None else f" FILTER (WHERE {self.filter})"
+        return f"{self.function}({inside}){kept} AS {self.name}"
+
+
+@dataclass(frozen=True)
+class Aggregate(Rel):
+    """Groups of rows with equal ``keys`` (columns of the input): keys, then results."""
+
+    input: Rel
+    keys: tuple[str, ...]
+    calls: tuple[AggregateCall, ...]
+
+    @property
+    def columns(self) -> Columns:
+        of_input = {each.name: each for each in self.input.columns}
+        results = (Column(each.name, each.type) for each in self.calls)
+        return (*(of_input[key] for key in self.keys), *results)
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return (self.input,)
+
+
+WindowKind = Literal["TUMBLE", "HOP", "CUMULATE", "SESSION"]
+
+
+@dataclass(frozen=True)
+class WindowSpec:
+    """A window by time; all lengths in ms. ``slide``: HOP's slide, CUMULATE's step.
+
+    ``keys``: the columns of PARTITION BY of a SESSION.
+    """
+
+    kind: WindowKind
+    time: str
+    size_ms: int
+    slide_ms: int = 0
+    offset_ms: int = 0
+    keys: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        parts = [f"size={self.size_ms} ms"]
+        if self.slide_ms:
+            parts.append(f"slide={self.slide_ms} ms")
+        if self.offset_ms:
+            parts.append(f"offset={self.offset_ms} ms")
+        if self.keys:
+            parts.append(f"keys=[{', '.join(self.keys)}]")
+        return f"{self.kind}({self.time}, {', '.join(parts)})"
+
+
+@dataclass(frozen=True)
+class Window(Rel):
+    """A window table function: each row once for each of its windows, with its borders.
+
+    The last three columns are window_start, window_end and window_time.
+    """
+
+    input: Rel
+    window: WindowSpec
+    fields: Columns
+
+    @property
+    def columns(self) -> Columns:
+        return self.fields
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class WindowAggregate(Rel):
+    """Groups of rows by window and ``keys``, given once, when the window ends.
+
+    ``borders``: the names of the columns of the window's start, end and time that it gives, each
+    with which of the three it is.
+    """
+
+    input: Rel
+    window: WindowSpec
+    keys: tuple[str, ...]
+    calls: tuple[AggregateCall, ...]
+    borders: tuple[tuple[Column, Literal["start", "end", "time"]], ...]
+
+    @property
+    def columns(self) -> Columns:
+        of_input = {each.name: each for each in self.input.columns}
+        results = (Column(each.name, each.type) for each in self.calls)
+        return (
+            *(of_input[key] for key in self.keys),
+            *results,
+            *(column for column, _ in self.borders),
+        )
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class Expand(Rel):
+    """Each row once for each grouping set: keys that are not in the set are NULL.
+
+    ``sets``: for each set, its keys; ``id``: the name of the added column with the set's number.
+    """
+
+    input: Rel
+    keys: tuple[str, ...]
+    sets: tuple[tuple[str, ...], ...]
+    fields: Columns
+
+    @property
+    def columns(self) -> Columns:
+        return self.fields
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class Union(Rel):
+    """The rows of all inputs, which have the same types; UNION ALL."""
+
+    parts: tuple[Rel, ...]
+
+    @property
+    def columns(self) -> Columns:
+        return self.parts[0].columns
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return self.parts
+
+
+@dataclass(frozen=True)
+class Sort(Rel):
+    """The first ``limit`` rows in an order, after ``offset`` rows; None: all.
+
+    ``keys``: columns, each with whether it is ascending and whether NULLs come first.
+    """
+
+    input: Rel
+    keys: tuple[tuple[str, bool, bool], ...]
+    offset: int = 0
+    limit: int | None = None
+
+    @property
+    def columns(self) -> Columns:
+        return self.input.columns
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return (self.input,)
+
+
+def walk(rel: Rel) -> Iterator[Rel]:
+    """Return a relation and all that it is computed from, outer ones first."""
+    yield rel
+    for each in rel.inputs:
+        yield from walk(each)
