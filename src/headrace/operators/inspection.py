@@ -68,12 +68,16 @@ def reachable_attributes(target: Any) -> set[str]:
     return {name for code in _reachable_code(target) for name in loaded_attributes(code)}
 
 
+def defines(kind: type, name: str) -> bool:
+    """Return whether a class has a method that is not Headrace's own."""
+    owner = next((base for base in kind.__mro__ if name in vars(base)), None)
+    return owner is not None and not _is_headrace_class(owner)
+
+
 def overrides(kind: type, name: str) -> bool:
     """Return whether a user's class overrides a method of a Headrace class."""
-    owners = [base for base in kind.__mro__ if name in vars(base)]
-    return (
-        bool(owners) and not _is_headrace_class(owners[0]) and any(map(_is_headrace_class, owners))
-    )
+    owners = (base for base in kind.__mro__ if name in vars(base))
+    return defines(kind, name) and any(map(_is_headrace_class, owners))
 
 
 def _keyed_state_methods(target: Any, names: set[str]) -> frozenset[str]:

@@ -88,7 +88,7 @@ def _add_combiners(program: JobProgram, feeder: Feeder, combiners: Combiners) ->
             *(combiner.spec, (link,)),
         )
         nodes[node.id] = node
-        exchanges.append(replace(exchange, combined=True))
+        exchanges.append(replace(exchange, combined=combiner.sends_partials))
     changed = ChainProgram(chain.root, nodes, tuple(exchanges))
     return replace(feeder, chain=changed)
 

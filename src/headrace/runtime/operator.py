@@ -221,12 +221,13 @@ class OperatorSpec(ABC):
 class Combiner:
     """A combiner before a key exchange, and the operator after the exchange.
 
-    ``spec``: the operator that emits partial results, each with its key. ``receiver``: the spec of
-    the operator after the exchange, which merges partial results.
+    ``spec``: the operator that emits partial results, each with its key, or only leaves records out
+    (``sends_partials`` False). ``receiver``: the spec of the operator after the exchange.
     """
 
     spec: OperatorSpec
     receiver: OperatorSpec
+    sends_partials: bool = True
 
 
 @dataclass(frozen=True)

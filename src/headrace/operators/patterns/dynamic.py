@@ -50,7 +50,14 @@ from headrace.operators.patterns.stored import (
 )
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
-from headrace.runtime.operator import NodeProgram, Operator, Outputs, ProcessBlock, Traits
+from headrace.runtime.operator import (
+    Combiner,
+    NodeProgram,
+    Operator,
+    Outputs,
+    ProcessBlock,
+    Traits,
+)
 from headrace.runtime.state.backend import Entry
 from headrace.runtime.state.broadcast_state import BroadcastStateMap
 from headrace.runtime.state.handles import KeyContext
@@ -138,6 +145,10 @@ class DynamicPatternsSpec(PatternSpec):
         assert self.reader is not None
         vars(copied)["reader"] = self.reader.copied()
         return copied
+
+    def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
+        """Return None: senders do not know the patterns."""
+        return None
 
     def build(self) -> Operator:
         return DynamicPatternsOperator(self)

@@ -33,6 +33,10 @@ from headrace.operators.emission import (
     side_output_sender,
 )
 from headrace.operators.keyed import StatefulOperator
+from headrace.operators.patterns.before_exchange import (
+    RelevantEventsSpec,
+    relevance_before_exchange,
+)
 from headrace.operators.patterns.compiler import compile_stages
 from headrace.operators.patterns.matcher import Event, Matcher, Matches, PartialMatch
 from headrace.operators.patterns.shortcut import Select, relevance, selection
@@ -50,7 +54,14 @@ from headrace.operators.patterns.stored import (
 )
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
-from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Traits
+from headrace.runtime.operator import (
+    Combiner,
+    NodeProgram,
+    Operator,
+    OperatorSpec,
+    Outputs,
+    Traits,
+)
 from headrace.runtime.state.backend import Entry, Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.kinds import RESERVED_NAMES, TIMES, VALUE, type_data_of
@@ -98,7 +109,8 @@ class PatternSpec(OperatorSpec):
     """``function.target`` has ``process_match(match, ctx)``, perhaps ``process_timed_out_match``.
 
     ``comparator``: orders events of one time. ``late``: the side output of late events; None counts
-    them. ``record_type``: the declared type of the events.
+    them. ``record_type``: the declared type of the events. ``gets_relevant``: senders leave out
+    events that cannot change anything.
     """
 
     function: UserFunction
@@ -109,6 +121,7 @@ class PatternSpec(OperatorSpec):
     late: str | None = None
     limit: Limit = DEFAULT_LIMIT
     record_type: TypeInformation | None = None
+    gets_relevant: bool = False
     label = "Pattern"
 
     @property
@@ -138,6 +151,19 @@ class PatternSpec(OperatorSpec):
         stages = tuple(stage.with_conditions(lambda each: each.copied()) for stage in self.stages)
         vars(copied)["stages"] = stages
         return copied
+
+    @property
+    def number_shows(self) -> bool:
+        """Whether it can be seen how many partial matches there are."""
+        return self.skip.is_skip or hasattr(self.function.target, "process_timed_out_match")
+
+    def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
+        """Return a filter of relevant events; None if each event may change something."""
+        if relevance_before_exchange(self.stages, self.number_shows) is None:
+            return None
+        may_be_late = self.is_event_time and not by_time
+        spec = RelevantEventsSpec(self.stages, self.number_shows, may_be_late)
+        return Combiner(spec, replace(self, gets_relevant=True), sends_partials=False)
 
     def build(self) -> Operator:
         return PatternOperator(self)
@@ -467,10 +493,9 @@ class PatternOperator(MatchingOperator[Matches]):
         super().__init__(spec)
         automaton = compile_stages(spec.stages)
         self._matcher = Matcher(automaton, spec.skip)
-        has_timeouts = hasattr(spec.function.target, "process_timed_out_match")
-        number_shows = has_timeouts or spec.skip.is_skip
-        check = relevance(spec.stages, automaton, number_shows)
-        self._select = None if check is None else selection(check)
+        if not spec.gets_relevant:
+            check = relevance(spec.stages, automaton, spec.number_shows)
+            self._select = None if check is None else selection(check)
         self._version = crc32(repr(spec.pattern).encode())
         self._shapes: Shapes = {}
 
