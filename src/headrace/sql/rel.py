@@ -7,7 +7,7 @@ them, and ``lower`` makes the graph of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from headrace.sql.expressions import Expression
@@ -195,6 +195,10 @@ class WindowSpec:
         return f"{self.kind}({self.time}, {', '.join(parts)})"
 
 
+Border = Literal["start", "end", "time"]
+"""What a column says of its row's window; the time is the last moment before the end."""
+
+
 @dataclass(frozen=True)
 class Window(Rel):
     """A window table function: each row once for each of its windows, with its borders.
@@ -227,7 +231,7 @@ class WindowAggregate(Rel):
     window: WindowSpec
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...]
-    borders: tuple[tuple[Column, Literal["start", "end", "time"]], ...]
+    borders: tuple[tuple[Column, Border], ...]
 
     @property
     def columns(self) -> Columns:
@@ -306,3 +310,13 @@ def walk(rel: Rel) -> Iterator[Rel]:
     yield rel
     for each in rel.inputs:
         yield from walk(each)
+
+
+def with_inputs(rel: Rel, inputs: tuple[Rel, ...]) -> Rel:
+    """Return the same relation over other inputs."""
+    if inputs == rel.inputs:
+        return rel
+    if isinstance(rel, Union):
+        return replace(rel, parts=inputs)
+    (input,) = inputs
+    return replace(rel, input=input)  # type: ignore[call-arg]

@@ -1,0 +1,1 @@
+"""Operators over columns with typed fields: those of SQL."""

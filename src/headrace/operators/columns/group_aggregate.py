@@ -1,0 +1,238 @@
+"""GROUP BY: a row of results for each key, which changes with each row of the input.
+
+The changes are Flink's with mini-batches off: the first row of a key inserts the results; each later
+one retracts them and gives new ones, if they differ; the last one that is taken back deletes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from headrace.common._types.data import type_data
+from headrace.common.changelog_mode import ChangelogMode
+from headrace.operators.columns.gathering import (
+    DELETE,
+    INSERT,
+    UPDATE_AFTER,
+    UPDATE_BEFORE,
+    KeyedColumnOperator,
+)
+from headrace.runtime.context import TaskContext
+from headrace.runtime.operator import Emits, NodeProgram, Operator, OperatorSpec, Traits
+from headrace.runtime.state.backend import StateBackend, Timer
+from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from headrace.runtime.columns.batch import Columns
+
+SLOT = RESERVED_NAMES + "aggregates"
+"""The state of a key: the number of its rows, and the state of each accumulator."""
+
+
+class Accumulator(Protocol):
+    """One result over the rows of a group. States are plain values, and may be changed in place."""
+
+    def zero(self) -> Any:
+        """Return the state of no rows."""
+
+    def add(self, state: Any, values: tuple[Any, ...]) -> Any:
+        """Return the state with a row's values."""
+
+    def retract(self, state: Any, values: tuple[Any, ...]) -> Any:
+        """Return the state without the values of a row that was added before."""
+
+    def merge(self, state: Any, other: Any) -> Any:
+        """Return the state of both states' rows, those of ``state`` first."""
+
+    def result(self, state: Any) -> Any:
+        """Return the result, as a value of its Arrow type."""
+
+
+@dataclass(frozen=True)
+class Aggregated:
+    """An accumulator with its columns: the values that it is given, and a BOOLEAN filter."""
+
+    accumulator: Accumulator
+    arguments: tuple[str, ...]
+    filter: str | None = None
+
+
+@dataclass(frozen=True)
+class GroupAggregateSpec(OperatorSpec):
+    """``keys``: columns of the input. ``schema``: of the input; ``result``: of keys and results.
+
+    ``retracts``: whether rows of the input may be taken back. ``updates_before``: whether something
+    after it needs the rows that are replaced.
+    """
+
+    keys: tuple[str, ...]
+    aggregates: tuple[Aggregated, ...]
+    schema: Any
+    result: Any
+    retracts: bool = False
+    updates_before: bool = True
+    emits: Emits = "each"
+    traits = Traits(keyed=True, state=True, takes_columns=True, gives_columns=True)
+    kind = "group-aggregate"
+    label = "GroupAggregate"
+
+    def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
+        """Return retractions, or upserts; inserts in a batch."""
+        if self.emits == "last":
+            return ChangelogMode.insert_only()
+        return ChangelogMode.all() if self.updates_before else ChangelogMode.upsert()
+
+    def build(self) -> Operator:
+        return GroupAggregateOperator(self)
+
+
+class GroupAggregateOperator(KeyedColumnOperator):
+    """Keeps the accumulators of each key as one value."""
+
+    def __init__(self, spec: GroupAggregateSpec) -> None:
+        super().__init__(spec.schema)
+        self._spec = spec
+        self._accumulators = [each.accumulator for each in spec.aggregates]
+
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
+        super().open(node, context, key_context)
+        assert context.states is not None, "an aggregate is keyed"
+        context.states.declare(SLOT, VALUE, type_data("PICKLED_BYTE_ARRAY"))
+
+    def take(self, columns: Columns, codes: np.ndarray[Any, Any], distinct: list[Any]) -> None:
+        """Add and retract row by row."""
+        backend, batch, spec = self.key_context.backend, columns.batch, self._spec
+        rows = _argument_rows(batch, spec.aggregates)
+        kinds = columns.kinds
+        retracted = None if kinds is None else ((kinds == UPDATE_BEFORE) | (kinds == DELETE))
+        entries = [backend.enter(key) for key in distinct]
+        states = [entry.get(SLOT) for entry in entries]
+        changes = _Changes(spec.updates_before)
+        record = changes.add if spec.emits == "each" else None
+        for row, code in enumerate(codes.tolist()):
+            minus = retracted is not None and bool(retracted[row])
+            state = states[code]
+            if state is None:
+                if minus:
+                    continue  # what was never added; Flink ignores it, too
+                state = states[code] = [0, *(each.zero() for each in self._accumulators)]
+                before = None
+            else:
+                before = self._results(state) if record is not None else None
+            state[0] += -1 if minus else 1
+            for number, values in enumerate(rows(row), 1):
+                if values is not None:
+                    each = self._accumulators[number - 1]
+                    change = each.retract if minus else each.add
+                    state[number] = change(state[number], values)
+            gone = state[0] <= 0 and spec.retracts
+            if record is not None:
+                record(row, before, None if gone else self._results(state))
+            if gone:
+                states[code] = None
+        for key, entry, state in zip(distinct, entries, states, strict=True):
+            if state is not None:
+                entry[SLOT] = state
+            else:
+                entry.pop(SLOT, None)
+            backend.changed(key)
+        if record is not None and changes.rows:
+            self.outputs.columns(changes.columns(batch, spec))
+
+    def _results(self, state: list[Any]) -> list[Any]:
+        return [each.result(part) for each, part in zip(self._accumulators, state[1:], strict=True)]
+
+    def finish(self, backend: StateBackend) -> None:
+        """Emit the results of each key, at the end of a batch."""
+        if self._spec.emits != "last":
+            return
+        import pyarrow as pa
+
+        from headrace.runtime.columns.batch import Columns
+        from headrace.runtime.columns.shapes import NAMED_ROWS
+
+        keys = [key for key in backend.keys() if SLOT in backend.enter(key)]
+        if not keys:
+            return
+        results = [self._results(backend.enter(key)[SLOT]) for key in keys]
+        parts = [(key,) for key in keys] if len(self._spec.keys) == 1 else keys
+        values = [[*part, *result] for part, result in zip(parts, results, strict=True)]
+        schema = self._spec.result
+        arrays = [
+            pa.array(each, field.type)
+            for each, field in zip(zip(*values, strict=True), schema, strict=True)
+        ]
+        self.outputs.columns(Columns(pa.RecordBatch.from_arrays(arrays, schema=schema), NAMED_ROWS))
+
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
+        """Do nothing: it sets no timers."""
+
+
+class _Changes:
+    """The changes that the rows of a block make, in order."""
+
+    def __init__(self, updates_before: bool) -> None:
+        self._updates_before = updates_before
+        self.rows: list[int] = []
+        self.kinds: list[int] = []
+        self.results: list[list[Any]] = []
+
+    def add(self, row: int, before: list[Any] | None, after: list[Any] | None) -> None:
+        """Add what changes from the results ``before`` to those ``after`` a row of the input."""
+        if before is None:
+            if after is not None:
+                self._append(row, INSERT, after)
+        elif after is None:
+            self._append(row, DELETE, before)
+        elif before != after:
+            if self._updates_before:
+                self._append(row, UPDATE_BEFORE, before)
+            self._append(row, UPDATE_AFTER, after)
+
+    def _append(self, row: int, kind: int, results: list[Any]) -> None:
+        self.rows.append(row)
+        self.kinds.append(kind)
+        self.results.append(results)
+
+    def columns(self, batch: Any, spec: GroupAggregateSpec) -> Columns:
+        """Return the changes; each has the key of its row of ``batch``."""
+        import numpy as np
+        import pyarrow as pa
+
+        from headrace.runtime.columns.batch import Columns
+        from headrace.runtime.columns.shapes import NAMED_ROWS
+
+        places = pa.array(self.rows)
+        arrays = [batch.column(key).take(places) for key in spec.keys]
+        fields = [*spec.result][len(arrays) :]
+        arrays += [
+            pa.array([results[number] for results in self.results], field.type)
+            for number, field in enumerate(fields)
+        ]
+        made = pa.RecordBatch.from_arrays(arrays, schema=spec.result)
+        return Columns(made, NAMED_ROWS, None, np.array(self.kinds, np.int8))
+
+
+def _argument_rows(
+    batch: Any, aggregates: Sequence[Aggregated]
+) -> Callable[[int], list[tuple[Any, ...] | None]]:
+    """Return a function that gives a row's values for each aggregate; None: it is filtered out."""
+    names = {name for each in aggregates for name in (*each.arguments, each.filter) if name}
+    lists = {name: batch.column(name).to_pylist() for name in names}
+    parts = [
+        ([lists[name] for name in each.arguments], lists[each.filter] if each.filter else None)
+        for each in aggregates
+    ]
+
+    def values_of(row: int) -> list[tuple[Any, ...] | None]:
+        return [
+            tuple([each[row] for each in arguments]) if kept is None or kept[row] else None
+            for arguments, kept in parts
+        ]
+
+    return values_of

@@ -1,0 +1,1 @@
+"""The aggregate functions of SQL: one table, a row for each function."""

@@ -1,0 +1,196 @@
+"""Aggregates in a SELECT: which rows are put together, and what is computed of them.
+
+What is grouped is computed first, as columns; then the aggregates; then the expressions around
+them. In the tree of the query, keys and aggregates are replaced by columns of the aggregation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from headrace.errors import SqlValidationError
+from headrace.sql.aggregates.table import AggregateFunction, find_aggregate
+from headrace.sql.convert import Converter, call_arguments, call_name
+from headrace.sql.expressions import ColumnRef, Expression, Literal
+from headrace.sql.rel import Aggregate, AggregateCall, Calc, Column, Rel
+from headrace.sql.resolve.scope import Scope, Source, unique_names
+from headrace.sql.types import AnyTimestampType, BooleanType
+
+PREFIX = "$"
+"""Names of columns that no query names begin with it."""
+
+
+def find_aggregates(node: exp.Expression) -> Iterator[exp.Expression]:
+    """Yield the calls of aggregate functions in a tree, outer ones first; not those of OVER."""
+    if isinstance(node, exp.Window | exp.Subquery | exp.Query):
+        return
+    if aggregate_of(node) is not None:
+        yield node
+        return
+    for child in node.iter_expressions():
+        yield from find_aggregates(child)
+
+
+def aggregate_of(node: exp.Expression) -> AggregateFunction | None:
+    """Return the aggregate function that a node calls; None: it calls none."""
+    if isinstance(node, exp.Filter):
+        return aggregate_of(node.this)
+    name = call_name(node)
+    return None if name is None else find_aggregate(name)
+
+
+@dataclass
+class Grouping:
+    """The aggregation of one SELECT, while it is resolved."""
+
+    rel: Rel
+    converter: Converter
+    inputs: dict[Expression, str] = field(default_factory=dict)
+    """What is computed before the aggregation: expressions, and their columns."""
+    keys: list[str] = field(default_factory=list)
+    calls: dict[AggregateCall, str] = field(default_factory=dict)
+    """The calls (without their names) and their columns."""
+
+    def add_key(self, node: exp.Expression) -> str:
+        """Add an expression of GROUP BY; return its column."""
+        if next(find_aggregates(node), None) is not None:
+            raise SqlValidationError(
+                f"GROUP BY contains the aggregate function {node.sql()}",
+                hint="aggregate in a subquery, and group by its column",
+            )
+        name = self._input(self.converter.expression(node))
+        if name not in self.keys:
+            self.keys.append(name)
+        return name
+
+    def replace(self, node: exp.Expression) -> exp.Expression:
+        """Return a tree of SELECT, HAVING or ORDER BY over the columns of the aggregation."""
+        function = aggregate_of(node)
+        if function is not None:
+            return exp.column(self._call(node, function), quoted=True)
+        key = self._key_of(node)
+        if key is not None:
+            return exp.column(key, quoted=True)
+        if isinstance(node, exp.Column):
+            raise SqlValidationError(
+                f"expression {node.name!r} is not being grouped",
+                hint="add it to GROUP BY, or aggregate it",
+            )
+        copied = node.copy()
+        for child in [*copied.iter_expressions()]:
+            replaced = self.replace(child)
+            if replaced is not child:
+                child.replace(replaced)
+        return copied
+
+    def aggregate(self) -> Rel:
+        """Return the aggregation, of what has been added."""
+        names, expressions = (*self.inputs.values(),), (*self.inputs,)
+        before = Calc(self.rel, names, expressions)
+        calls = tuple(
+            AggregateCall(
+                name, each.function, each.arguments, each.type, each.distinct, each.filter,
+                each.options,
+            )
+            for each, name in self.calls.items()
+        )  # fmt: skip
+        return Aggregate(before, tuple(self.keys), calls)
+
+    def _key_of(self, node: exp.Expression) -> str | None:
+        if not isinstance(node, exp.Condition) or isinstance(node, exp.Literal):
+            return None
+        try:
+            found = self.converter.expression(node)
+        except SqlValidationError:
+            return None  # a part of it is no column of the input
+        name = self.inputs.get(found)
+        return name if name in self.keys else None
+
+    def _input(self, expression: Expression) -> str:
+        name = self.inputs.get(expression)
+        if name is None:
+            wanted = (
+                expression.name
+                if isinstance(expression, ColumnRef)
+                else f"{PREFIX}f{len(self.inputs)}"
+            )
+            *_, name = unique_names((*self.inputs.values(), wanted))
+            self.inputs[expression] = name
+        return name
+
+    def _call(self, node: exp.Expression, function: AggregateFunction) -> str:
+        kept = None
+        if isinstance(node, exp.Filter):
+            condition = self.converter.expression(node.expression.this)
+            if not isinstance(condition.type, BooleanType):
+                raise SqlValidationError(f"FILTER needs a condition, not {condition.type}")
+            kept, node = self._input(condition), node.this
+        arguments, distinct = _arguments(node)
+        nested = next((each for a in arguments for each in find_aggregates(a)), None)
+        if nested is not None:
+            raise SqlValidationError(
+                f"aggregate functions cannot be nested: {nested.sql()} is inside {node.sql()}",
+                hint="compute the inner one in a subquery",
+            )
+        converted = [self.converter.expression(each) for each in arguments]
+        types = [each.type for each in converted]
+        kind = function.type(types)
+        if kind is None:
+            raise SqlValidationError(
+                f"{function.name} does not take ({', '.join(map(str, types))})",
+                where={"it is called": " or ".join(function.forms)},
+            )
+        values, options = _without_constants(function, converted)
+        call = AggregateCall(
+            "",
+            function.name,
+            tuple(self._input(each) for each in values),
+            without_attribute(kind),
+            distinct and function.name not in ("MIN", "MAX"),
+            kept,
+            options,
+        )
+        name = self.calls.get(call)
+        if name is None:
+            name = self.calls[call] = f"{PREFIX}a{len(self.calls)}"
+        return name
+
+
+def _arguments(node: exp.Expression) -> tuple[list[exp.Expression], bool]:
+    arguments = [*call_arguments(node)]
+    if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
+        return [*arguments[0].expressions], True
+    if len(arguments) == 1 and isinstance(arguments[0], exp.Star):
+        return [], False
+    return arguments, False
+
+
+def _without_constants(
+    function: AggregateFunction, arguments: Sequence[Expression]
+) -> tuple[Sequence[Expression], tuple[str, ...]]:
+    """Return the arguments that are values of rows, and those that are constants."""
+    if not function.constants or len(arguments) < 2:
+        return arguments, ()
+    values, constants = arguments[: -function.constants], arguments[-function.constants :]
+    options = []
+    for each in constants:
+        if not isinstance(each, Literal) or each.value is None:
+            raise SqlValidationError(
+                f"the last argument of {function.name} must be a constant, not {each}"
+            )
+        options.append(str(each.value))
+    return values, tuple(options)
+
+
+def without_attribute(kind: object) -> object:
+    """Return a type of values that are no longer the time of their rows."""
+    return kind.without_attribute() if isinstance(kind, AnyTimestampType) else kind
+
+
+def scope_of(rel: Rel) -> Scope:
+    """Return the scope of the columns of an aggregation."""
+    columns: tuple[Column, ...] = rel.columns
+    return Scope((Source(None, tuple(each.name for each in columns), columns),))

@@ -1,0 +1,312 @@
+"""From the tree of a query to its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sqlglot import exp
+
+from headrace.errors import SqlValidationError
+from headrace.sql.coercion import common_type
+from headrace.sql.convert import Converter, cast
+from headrace.sql.expressions import Expression, Literal
+from headrace.sql.rel import Aggregate, Calc, Column, Rel, Sort, Union, Values
+from headrace.sql.resolve.grouping import Grouping, find_aggregates, scope_of
+from headrace.sql.resolve.refusals import refuse
+from headrace.sql.resolve.scope import Scope, Source, reference, unique_names
+from headrace.sql.resolve.sources import SourceResolver
+from headrace.sql.rules.windows import with_window_aggregates
+from headrace.sql.types import BooleanType
+
+
+class Tables(Protocol):
+    """The tables and views that queries name."""
+
+    def find(self, path: Sequence[str], hints: Mapping[str, str]) -> Rel:
+        """Return the plan of a table, with its computed columns and its watermark, or of a view.
+
+        Raises:
+            SqlValidationError: there is none.
+        """
+
+
+Ctes = Mapping[str, Rel]
+
+
+@dataclass
+class QueryResolver:
+    """Resolves queries over tables."""
+
+    tables: Tables
+    ctes: dict[str, Rel] = field(default_factory=dict)
+
+    def resolve(self, node: exp.Expression) -> Rel:
+        """Return the plan of a query.
+
+        Raises:
+            SqlValidationError: the query means nothing, or is not supported.
+        """
+        return with_window_aggregates(self.query(node))
+
+    def query(self, node: exp.Expression) -> Rel:
+        """Return the plan, before passes."""
+        inner = self._with_ctes(node)
+        match node:
+            case exp.Subquery():
+                return inner._ordered(node, inner.query(node.this))
+            case exp.Select():
+                return inner._select(node)
+            case exp.SetOperation():
+                return inner._ordered(node, inner._set_operation(node))
+            case exp.Values():
+                return inner._ordered(node, inner.values(node))
+            case exp.Paren():
+                return inner.query(node.this)
+        raise SqlValidationError(f"this is no query: {node.sql()[:100]}")
+
+    def _with_ctes(self, node: exp.Expression) -> QueryResolver:
+        clause = node.args.get("with_")
+        if clause is None:
+            return self
+        if clause.args.get("recursive"):
+            refuse("WITH RECURSIVE")
+        inner = QueryResolver(self.tables, dict(self.ctes))
+        for each in clause.expressions:
+            rel = inner.query(each.this)
+            names = [column.name for column in each.args["alias"].args.get("columns") or ()]
+            inner.ctes[each.alias] = renamed(rel, names) if names else rel
+        return inner
+
+    # SELECT
+
+    def _select(self, node: exp.Select) -> Rel:
+        for clause, name in _REFUSED_CLAUSES.items():
+            if node.args.get(clause):
+                refuse(name)
+        rel, scope = SourceResolver(self).from_clause(node)
+        converter = self.converter(scope)
+        where = node.args.get("where")
+        if where is not None:
+            if next(find_aggregates(where.this), None) is not None:
+                raise SqlValidationError(
+                    "WHERE contains an aggregate function", hint="use HAVING, or a subquery"
+                )
+            rel = filtered(rel, _condition(converter, where.this, "WHERE"))
+        items = self._items(node, scope)
+        grouped = node.args.get("group") or node.args.get("having")
+        if grouped or any(next(find_aggregates(tree), None) is not None for _, tree in items):
+            rel, items, scope = self._group(node, rel, converter, items)
+            converter = self.converter(scope)
+        expressions = [converter.expression(tree) for _, tree in items]
+        names = unique_names(name for name, _ in items)
+        rel = Calc(rel, names, tuple(expressions))
+        if node.args.get("distinct") is not None:
+            if node.args["distinct"].args.get("on"):
+                refuse("DISTINCT ON")
+            rel = Aggregate(rel, tuple(column.name for column in rel.columns), ())
+        return self._ordered(node, rel)
+
+    def converter(self, scope: Scope) -> Converter:
+        """Return what makes expressions over the columns of a scope."""
+        return Converter(scope.find, self.query)
+
+    def _items(self, node: exp.Select, scope: Scope) -> list[tuple[str, exp.Expression]]:
+        """Return the names and trees of SELECT, with each ``*`` expanded."""
+        items: list[tuple[str, exp.Expression]] = []
+        for number, item in enumerate(node.expressions):
+            star = item.this if isinstance(item, exp.Column) else item
+            if isinstance(star, exp.Star):
+                alias = item.table if isinstance(item, exp.Column) else None
+                for source in scope.sources:
+                    if alias is None or source.alias == alias:
+                        for name in source.names:
+                            tree = exp.column(name, source.alias, quoted=True)
+                            items.append((name, tree))
+                if alias is not None:
+                    scope.select_all(alias)  # refuses one that is not there
+            elif isinstance(item, exp.Alias):
+                items.append((item.alias, item.this))
+            elif isinstance(item, exp.Column | exp.Dot):
+                items.append((item.name, item))
+            else:
+                items.append((f"EXPR${number}", item))
+        return items
+
+    def _group(
+        self,
+        node: exp.Select,
+        rel: Rel,
+        converter: Converter,
+        items: list[tuple[str, exp.Expression]],
+    ) -> tuple[Rel, list[tuple[str, exp.Expression]], Scope]:
+        grouping = Grouping(rel, converter)
+        group = node.args.get("group")
+        if group is not None:
+            for clause, name in _GROUPING_SETS.items():
+                if group.args.get(clause):
+                    refuse(name)
+            for each in group.expressions:
+                if isinstance(each, exp.GroupingSets | exp.Cube | exp.Rollup):
+                    refuse("GROUPING SETS")
+                grouping.add_key(each)
+        items = [(name, grouping.replace(tree)) for name, tree in items]
+        having = node.args.get("having")
+        condition = None if having is None else grouping.replace(having.this)
+        made = grouping.aggregate()
+        scope = scope_of(made)
+        if condition is not None:
+            made = filtered(made, _condition(self.converter(scope), condition, "HAVING"))
+        return made, items, scope
+
+    # Set operations, VALUES, ORDER BY
+
+    def _set_operation(self, node: exp.SetOperation) -> Rel:
+        if not isinstance(node, exp.Union):
+            refuse(type(node).__name__.upper())
+        parts = aligned([self.query(node.this), self.query(node.expression)])
+        flat = [
+            each
+            for part in parts
+            for each in (part.parts if isinstance(part, Union) else (part,))
+        ]
+        rel: Rel = Union(tuple(flat))
+        if node.args.get("distinct"):
+            rel = Aggregate(rel, tuple(column.name for column in rel.columns), ())
+        return rel
+
+    def values(self, node: exp.Values) -> Rel:
+        """Return the rows of VALUES."""
+        converter = self.converter(Scope(()))
+        rows = []
+        for row in node.expressions:
+            trees = row.expressions if isinstance(row, exp.Tuple) else [row]
+            rows.append([converter.expression(each) for each in trees])
+        if len({len(row) for row in rows}) > 1:
+            raise SqlValidationError("the rows of VALUES have different numbers of values")
+        types = [common_type([row[place].type for row in rows]) for place in range(len(rows[0]))]
+        fields = []
+        for place, kind in enumerate(types):
+            if kind is None:
+                found = ", ".join(str(row[place].type) for row in rows)
+                raise SqlValidationError(f"the values of column {place + 1} have no type: {found}")
+            fields.append(Column(f"EXPR${place}", kind))
+        made = tuple(
+            tuple(cast(each, kind) for each, kind in zip(row, types, strict=True) if kind)
+            for row in rows
+        )
+        return Values(made, tuple(fields))
+
+    def _ordered(self, node: exp.Expression, rel: Rel) -> Rel:
+        """Return the rows in an order, and of these the first ones, as a query says."""
+        order, limit, offset = (node.args.get(each) for each in ("order", "limit", "offset"))
+        if order is None and limit is None and offset is None:
+            return rel
+        scope = Scope((Source(None, tuple(each.name for each in rel.columns), rel.columns),))
+        converter, keys = self.converter(scope), []
+        for each in () if order is None else order.expressions:
+            keys.append(_sort_key(each, rel, converter))
+        return Sort(rel, tuple(keys), _number(offset) or 0, _number(limit))
+
+
+_REFUSED_CLAUSES = {
+    "match": "MATCH_RECOGNIZE",
+    "qualify": "QUALIFY",
+    "windows": "WINDOW",
+    "connect": "CONNECT BY",
+    "pivots": "PIVOT",
+    "sample": "TABLESAMPLE",
+}
+_GROUPING_SETS = {"cube": "CUBE", "rollup": "ROLLUP", "grouping_sets": "GROUPING SETS"}
+
+
+def _condition(converter: Converter, tree: exp.Expression, clause: str) -> Expression:
+    found = converter.expression(tree)
+    if not isinstance(found.type, BooleanType):
+        raise SqlValidationError(f"{clause} needs a condition, not {found.type}: {tree.sql()}")
+    return found
+
+
+def _sort_key(node: exp.Expression, rel: Rel, converter: Converter) -> tuple[str, bool, bool]:
+    tree, ascending = node.this, not node.args.get("desc")
+    nulls_first = node.args.get("nulls_first")
+    if isinstance(tree, exp.Literal) and not tree.is_string:
+        place = int(tree.this)
+        if not 1 <= place <= len(rel.columns):
+            raise SqlValidationError(f"ORDER BY {place}: the query has {len(rel.columns)} columns")
+        name = rel.columns[place - 1].name
+    else:
+        found = converter.expression(tree)
+        names = {reference(column): column.name for column in rel.columns}
+        if found not in names:
+            refuse("ORDER BY of an expression that SELECT does not give", tree.sql())
+        name = names[found]
+    return name, ascending, ascending if nulls_first is None else bool(nulls_first)
+
+
+def _number(node: exp.Expression | None) -> int | None:
+    """Return the number of a LIMIT, an OFFSET or a FETCH; None: there is none."""
+    if node is None:
+        return None
+    tree = node.expression if node.args.get("expression") is not None else node.args.get("count")
+    if not isinstance(tree, exp.Literal) or tree.is_string:
+        raise SqlValidationError(f"LIMIT and OFFSET need a number: {node.sql()}")
+    return int(tree.this)
+
+
+def filtered(rel: Rel, condition: Expression) -> Rel:
+    """Return the rows of a relation for which a condition is true."""
+    if isinstance(condition, Literal) and condition.value is True:
+        return rel
+    columns = rel.columns
+    return Calc(
+        rel, tuple(each.name for each in columns), tuple(map(reference, columns)), condition
+    )
+
+
+def renamed(rel: Rel, names: Sequence[str]) -> Rel:
+    """Return a relation whose columns have other names.
+
+    Raises:
+        SqlValidationError: the number of names is another one.
+    """
+    columns = rel.columns
+    if len(names) != len(columns):
+        raise SqlValidationError(
+            f"{len(names)} names are given to {len(columns)} columns: {', '.join(names)}"
+        )
+    return Calc(rel, tuple(names), tuple(map(reference, columns)))
+
+
+def aligned(parts: Sequence[Rel]) -> list[Rel]:
+    """Return relations with the names of the first one, and the types that all of them have.
+
+    Raises:
+        SqlValidationError: columns have no common type, or their numbers differ.
+    """
+    first = parts[0].columns
+    for part in parts[1:]:
+        if len(part.columns) != len(first):
+            raise SqlValidationError(
+                f"UNION needs the same number of columns: {len(first)} and {len(part.columns)}"
+            )
+    types = []
+    for columns in zip(*(part.columns for part in parts), strict=True):
+        kind = common_type([each.type for each in columns])
+        if kind is None:
+            found = " and ".join(str(each.type) for each in columns)
+            raise SqlValidationError(f"column {columns[0].name!r} of a UNION has types {found}")
+        types.append(kind)
+    wanted = tuple(Column(column.name, kind) for column, kind in zip(first, types, strict=True))
+    made = []
+    for part in parts:
+        if part.columns == wanted:
+            made.append(part)
+            continue
+        expressions = tuple(
+            cast(reference(column), kind)
+            for column, kind in zip(part.columns, types, strict=True)
+        )
+        made.append(Calc(part, tuple(each.name for each in wanted), expressions))
+    return made

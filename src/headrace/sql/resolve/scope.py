@@ -1,0 +1,100 @@
+"""Which columns an expression can name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from headrace.errors import SqlValidationError
+from headrace.sql.expressions import ColumnRef, Expression
+from headrace.sql.rel import Column, Columns
+
+
+@dataclass(frozen=True)
+class Source:
+    """A relation of FROM: its name there, and its columns.
+
+    ``names``: what the query calls the columns, which may differ from their names in the plan.
+    """
+
+    alias: str | None
+    names: tuple[str, ...]
+    columns: Columns
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The relations of FROM."""
+
+    sources: tuple[Source, ...]
+
+    @property
+    def columns(self) -> Columns:
+        """All columns, in order."""
+        return tuple(column for source in self.sources for column in source.columns)
+
+    def find(self, parts: Sequence[str]) -> tuple[Expression, Sequence[str]]:
+        """Return the column that a name means, and the parts after it: fields of its value.
+
+        Raises:
+            SqlValidationError: there is no such column, or more than one.
+        """
+        if len(parts) > 1:
+            sources = [each for each in self.sources if each.alias == parts[0]]
+            if sources:
+                return self._find_in(sources, parts[1], parts), parts[2:]
+        return self._find_in(self.sources, parts[0], parts), parts[1:]
+
+    def _find_in(
+        self, sources: Iterable[Source], name: str, parts: Sequence[str]
+    ) -> ColumnRef:
+        found = [
+            column
+            for source in sources
+            for visible, column in zip(source.names, source.columns, strict=True)
+            if visible == name
+        ]
+        if len(found) == 1:
+            return reference(found[0])
+        if found:
+            raise SqlValidationError(
+                f"column {name!r} is ambiguous: more than one table of FROM has it",
+                hint="write the name of the table before it",
+            )
+        known = [visible for source in self.sources for visible in source.names]
+        near = get_close_matches(name, known, 1)
+        raise SqlValidationError(
+            f"column {'.'.join(parts)!r} not found in any table",
+            where={"columns": ", ".join(known) or "none"},
+            hint=f"did you mean {near[0]!r}?" if near else None,
+        )
+
+    def select_all(self, alias: str | None = None) -> list[tuple[str, ColumnRef]]:
+        """Return what ``*``, or ``alias.*``, stands for: names, and columns."""
+        sources = [each for each in self.sources if alias is None or each.alias == alias]
+        if not sources:
+            raise SqlValidationError(
+                f"there is no table {alias!r} in FROM" if alias else "SELECT * needs FROM"
+            )
+        return [
+            (name, reference(column))
+            for source in sources
+            for name, column in zip(source.names, source.columns, strict=True)
+        ]
+
+
+def reference(column: Column) -> ColumnRef:
+    """Return the expression that reads a column."""
+    return ColumnRef(column.type, column.name)
+
+
+def unique_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names, with a number after each one that came before; as Flink: a, a0, a1."""
+    used: dict[str, None] = {}
+    for name in names:
+        found, number = name, 0
+        while found in used:
+            found, number = f"{name}{number}", number + 1
+        used[found] = None
+    return tuple(used)

@@ -1,0 +1,1 @@
+"""Passes: functions that change a plan, or say something of it."""

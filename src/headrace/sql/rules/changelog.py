@@ -1,0 +1,30 @@
+"""Which row kinds each relation gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headrace.common.changelog_mode import ChangelogMode, union
+from headrace.sql.rel import Aggregate, Rel, Scan
+
+ScanMode = Callable[[Scan], ChangelogMode]
+"""Gives the mode of a table's connector."""
+
+INSERTS = ChangelogMode.insert_only()
+
+
+def changelog_mode(rel: Rel, scan_mode: ScanMode, batch: bool) -> ChangelogMode:
+    """Return the row kinds of a relation; in a batch, all are inserts."""
+    if batch:
+        return INSERTS
+    if isinstance(rel, Scan):
+        return scan_mode(rel)
+    if isinstance(rel, Aggregate):
+        given = changelog_mode(rel.input, scan_mode, batch)
+        if not rel.calls and given == INSERTS:
+            return INSERTS  # of equal rows the first one stays
+        return ChangelogMode.all()
+    modes = [changelog_mode(each, scan_mode, batch) for each in rel.inputs]
+    found = union(modes) if modes else INSERTS
+    assert found is not None, "every relation has a mode"
+    return found

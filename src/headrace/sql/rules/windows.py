@@ -1,0 +1,92 @@
+"""Aggregations by the borders of windows become window aggregations, which end with their windows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headrace.sql.expressions import ColumnRef, columns_of
+from headrace.sql.rel import (
+    Aggregate,
+    Border,
+    Calc,
+    Rel,
+    Window,
+    WindowAggregate,
+    with_inputs,
+)
+from headrace.sql.resolve.refusals import refuse
+from headrace.sql.resolve.scope import reference
+
+TIME = "$rowtime"
+"""The column with the time of the rows, where a query does not name it."""
+
+BORDERS: tuple[Border, ...] = ("start", "end", "time")
+"""What the last columns of a ``Window`` are."""
+
+
+def with_window_aggregates(rel: Rel) -> Rel:
+    """Return the plan with window aggregations in place of those by window_start and window_end."""
+    rel = with_inputs(rel, tuple(map(with_window_aggregates, rel.inputs)))
+    if not isinstance(rel, Aggregate):
+        return rel
+    origins = {key: _origin(rel.input, key) for key in rel.keys}
+    windows = {
+        key: found for key, found in origins.items() if found is not None and found[1] in BORDERS
+    }
+    by_window: dict[Window, set[Border]] = {}
+    for window, border in windows.values():
+        by_window.setdefault(window, set()).add(border)
+    chosen = next((each for each, found in by_window.items() if {"start", "end"} <= found), None)
+    if chosen is None:
+        return rel
+    keys = tuple(key for key in rel.keys if key not in windows)
+    columns = {column.name: column for column in rel.columns}
+    made = WindowAggregate(
+        _without_window(rel.input, chosen),
+        replace(chosen.window, time=TIME),
+        keys,
+        rel.calls,
+        tuple((columns[key], windows[key][1]) for key in rel.keys if key in windows),
+    )
+    return Calc(
+        made,
+        tuple(column.name for column in rel.columns),
+        tuple(reference(column) for column in rel.columns),
+    )
+
+
+def _origin(rel: Rel, name: str) -> tuple[Window, Border] | None:
+    """Return the window that a column is a border of; None: it is no border."""
+    while isinstance(rel, Calc):
+        expression = dict(zip(rel.names, rel.expressions, strict=True))[name]
+        if not isinstance(expression, ColumnRef):
+            return None
+        rel, name = rel.input, expression.name
+    if not isinstance(rel, Window):
+        return None
+    borders = {column.name: b for column, b in zip(rel.columns[-3:], BORDERS, strict=True)}
+    return (rel, borders[name]) if name in borders else None
+
+
+def _without_window(rel: Rel, window: Window) -> Rel:
+    """Return the rows that a window gets, through the same projections, with their time."""
+    if isinstance(rel, Window):
+        kept = rel.input.columns
+        time = next(column for column in kept if column.name == window.window.time)
+        names = (*(column.name for column in kept), TIME)
+        return Calc(rel.input, names, (*map(reference, kept), reference(time)))
+    assert isinstance(rel, Calc), "a border comes through projections"
+    below = _without_window(rel.input, window)
+    present = {column.name: column for column in below.columns}
+    names, expressions = [], []
+    for name, expression in zip(rel.names, rel.expressions, strict=True):
+        if columns_of(expression) <= present.keys():
+            names.append(name)
+            expressions.append(expression)
+        elif not isinstance(expression, ColumnRef):
+            refuse("an expression of a window's border before the aggregation", str(expression))
+    if rel.condition is not None and not columns_of(rel.condition) <= present.keys():
+        refuse("a condition on a window's border before the aggregation", str(rel.condition))
+    names.append(TIME)
+    expressions.append(reference(present[TIME]))
+    return Calc(below, tuple(names), tuple(expressions), rel.condition)
