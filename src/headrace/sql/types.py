@@ -6,6 +6,7 @@ A type is a value: types with equal fields are equal. ``nullable`` is part of it
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, Self
 
@@ -399,3 +400,11 @@ def to_arrow(kind: SqlType) -> pa.DataType:
 
 def _unit(precision: int) -> Literal["ms", "us", "ns"]:
     return "ms" if precision <= 3 else "us" if precision <= 6 else "ns"
+
+
+def to_arrow_schema(names: Iterable[str], kinds: Iterable[SqlType]) -> pa.Schema:
+    """Return the Arrow schema of columns."""
+    import pyarrow as pa
+
+    fields = zip(names, kinds, strict=True)
+    return pa.schema([pa.field(name, to_arrow(kind)) for name, kind in fields])

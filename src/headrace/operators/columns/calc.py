@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.common.changelog_mode import ChangelogMode, union
+from headrace.errors import TypeMismatchError
 from headrace.operators.columns.gathering import ColumnOperator
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Traits
@@ -81,5 +82,10 @@ class CalcOperator(ColumnOperator):
         made = Columns(batch, NAMED_ROWS, times, kinds)
         if self._spec.time is not None:
             timed = made.with_times_of_column(self._spec.time)
-            made = made if timed is None else timed
+            if timed is None:
+                raise TypeMismatchError(
+                    f"the event time {self._spec.time!r} of a row is NULL",
+                    hint="leave such rows out before the table's watermark, or give them a time",
+                )
+            made = timed
         self.outputs.columns(made)

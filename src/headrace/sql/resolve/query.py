@@ -167,9 +167,7 @@ class QueryResolver:
             refuse(type(node).__name__.upper())
         parts = aligned([self.query(node.this), self.query(node.expression)])
         flat = [
-            each
-            for part in parts
-            for each in (part.parts if isinstance(part, Union) else (part,))
+            each for part in parts for each in (part.parts if isinstance(part, Union) else (part,))
         ]
         rel: Rel = Union(tuple(flat))
         if node.args.get("distinct"):
@@ -305,8 +303,7 @@ def aligned(parts: Sequence[Rel]) -> list[Rel]:
             made.append(part)
             continue
         expressions = tuple(
-            cast(reference(column), kind)
-            for column, kind in zip(part.columns, types, strict=True)
+            cast(reference(column), kind) for column, kind in zip(part.columns, types, strict=True)
         )
         made.append(Calc(part, tuple(each.name for each in wanted), expressions))
     return made

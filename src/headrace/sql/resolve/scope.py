@@ -46,9 +46,7 @@ class Scope:
                 return self._find_in(sources, parts[1], parts), parts[2:]
         return self._find_in(self.sources, parts[0], parts), parts[1:]
 
-    def _find_in(
-        self, sources: Iterable[Source], name: str, parts: Sequence[str]
-    ) -> ColumnRef:
+    def _find_in(self, sources: Iterable[Source], name: str, parts: Sequence[str]) -> ColumnRef:
         found = [
             column
             for source in sources

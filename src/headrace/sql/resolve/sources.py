@@ -1,0 +1,238 @@
+"""The relations of FROM: tables, subqueries, windows of tables, and arrays that become rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from headrace.errors import SqlValidationError
+from headrace.sql.convert import call_arguments, call_name
+from headrace.sql.dialect.nodes import Descriptor, TableArgument
+from headrace.sql.expressions import Literal
+from headrace.sql.rel import Column, Rel, Values, Window, WindowKind, WindowSpec
+from headrace.sql.resolve.refusals import refuse
+from headrace.sql.resolve.scope import Scope, Source, unique_names
+from headrace.sql.types import AnyTimestampType, SecondIntervalType, TimestampType
+
+if TYPE_CHECKING:
+    from headrace.sql.resolve.query import QueryResolver
+
+_WINDOWS: dict[str, tuple[WindowKind, tuple[str, ...]]] = {
+    "TUMBLE": ("TUMBLE", ("DATA", "TIMECOL", "SIZE", "OFFSET")),
+    "HOP": ("HOP", ("DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET")),
+    "CUMULATE": ("CUMULATE", ("DATA", "TIMECOL", "STEP", "SIZE", "OFFSET")),
+    "SESSION": ("SESSION", ("DATA", "TIMECOL", "GAP")),
+}
+"""The window functions, and the names of their arguments."""
+
+_NO_ROWS = Values(((),), ())
+"""A row without columns: what a SELECT without FROM reads."""
+
+
+class SourceResolver:
+    """Resolves the FROM clause of one SELECT."""
+
+    def __init__(self, queries: QueryResolver) -> None:
+        self._queries = queries
+
+    def from_clause(self, node: exp.Select) -> tuple[Rel, Scope]:
+        """Return the relation that a SELECT reads, and the names of its columns."""
+        clause = node.args.get("from_")
+        if clause is None:
+            return _NO_ROWS, Scope(())
+        if node.args.get("joins"):
+            refuse("a join", node.args["joins"][0].sql())
+        if node.args.get("laterals"):
+            refuse("LATERAL TABLE", node.args["laterals"][0].sql())
+        rel, source = self._relation(clause.this)
+        return rel, Scope((source,))
+
+    def _relation(self, node: exp.Expression) -> tuple[Rel, Source]:
+        for clause, name in {"joins": "a join", "laterals": "LATERAL TABLE"}.items():
+            if node.args.get(clause):
+                refuse(name, node.args[clause][0].sql())
+        if node.args.get("pivots"):
+            refuse("MATCH_RECOGNIZE" if node.args.get("match_recognize") else "PIVOT")
+        rel, default = self._rows(node)
+        alias = node.args.get("alias")
+        names = tuple(column.name for column in rel.columns)
+        if alias is None:
+            return rel, Source(default, names, rel.columns)
+        given = [each.name for each in alias.args.get("columns") or ()]
+        if given and len(given) != len(names):
+            raise SqlValidationError(
+                f"{len(given)} names are given to the {len(names)} columns of {alias.name!r}",
+                where={"columns": ", ".join(names)},
+            )
+        return rel, Source(alias.name, tuple(given) or names, rel.columns)
+
+    def _rows(self, node: exp.Expression) -> tuple[Rel, str | None]:
+        """Return a relation, and the name that its columns may be called by without an alias."""
+        match node:
+            case exp.Subquery() | exp.Select() | exp.SetOperation() | exp.Paren():
+                return self._queries.query(node), None
+            case exp.Values():
+                return self._queries.values(node), None
+            case exp.Unnest():
+                refuse("UNNEST")
+            case exp.Lateral():
+                refuse("LATERAL TABLE")
+            case exp.Table() if isinstance(node.this, exp.Identifier):
+                return self._table(node)
+            case exp.Table():
+                return self._call(node.this), None
+        call = _table_function(node)
+        if call is None:
+            refuse("this kind of table", node.sql()[:100])
+        return self._call(call), None
+
+    def _table(self, node: exp.Table) -> tuple[Rel, str]:
+        if node.args.get("version"):
+            refuse("FOR SYSTEM_TIME AS OF", node.sql())
+        path = [part.name for part in node.parts]
+        if len(path) == 1 and path[0] in self._queries.ctes:
+            return self._queries.ctes[path[0]], path[0]
+        hints = {}
+        for hint in node.args.get("hints") or ():
+            hints.update(_options_of(hint))
+        return self._queries.tables.find(path, hints), path[-1]
+
+    # Window table functions
+
+    def _call(self, call: exp.Expression) -> Rel:
+        inner = _table_function(call)
+        name = (call_name(inner or call) or "").upper()
+        if name not in _WINDOWS:
+            refuse(f"the table function {name or call.sql()[:50]}")
+        kind, parameters = _WINDOWS[name]
+        arguments = _named(name, call_arguments(inner or call), parameters)
+        rel, keys = self._data(arguments, name)
+        time = _time_column(rel, arguments.get("TIMECOL"), name)
+        lengths = {
+            each: self._length_ms(arguments[each], name)
+            for each in parameters[2:]
+            if each in arguments
+        }
+        required = [each for each in parameters[2:] if each != "OFFSET" and each not in lengths]
+        if required:
+            raise SqlValidationError(f"{name} needs {' and '.join(required)}")
+        size_ms = lengths.get("SIZE", lengths.get("GAP", 0))
+        slide_ms = lengths.get("SLIDE", lengths.get("STEP", 0))
+        spec = WindowSpec(kind, time.name, size_ms, slide_ms, lengths.get("OFFSET", 0), keys)
+        check_lengths(spec, name)
+        return windowed(rel, spec, time)
+
+    def _data(self, arguments: dict[str, exp.Expression], name: str) -> tuple[Rel, tuple[str, ...]]:
+        data = arguments.get("DATA")
+        if not isinstance(data, TableArgument):
+            raise SqlValidationError(
+                f"the first argument of {name} is a table",
+                hint=f"{name}(TABLE orders, DESCRIPTOR(order_time), INTERVAL '1' MINUTE)",
+            )
+        rel, source = self._relation(data.this)
+        scope = Scope((source,))
+        keys = []
+        for each in data.args.get("partition_by") or ():
+            found, rest = scope.find([part.name for part in each.parts])
+            if rest or not hasattr(found, "name"):
+                refuse(f"PARTITION BY {each.sql()} in {name}")
+            keys.append(found.name)
+        if keys and name != "SESSION":
+            refuse(f"PARTITION BY in {name}")
+        return rel, tuple(keys)
+
+    def _length_ms(self, node: exp.Expression, name: str) -> int:
+        found = self._queries.converter(Scope(())).expression(node)
+        if not isinstance(found, Literal) or not isinstance(found.type, SecondIntervalType):
+            raise SqlValidationError(
+                f"{name} needs constant intervals up to days, not {node.sql()}",
+                hint="INTERVAL '10' MINUTE",
+            )
+        return int(found.value)
+
+
+def windowed(rel: Rel, spec: WindowSpec, time: Column) -> Window:
+    """Return the rows with their windows' borders as three more columns."""
+    assert isinstance(time.type, AnyTimestampType)
+    border = TimestampType(3, nullable=False)
+    kept = [column.name for column in rel.columns]
+    *_, start, end, last = unique_names([*kept, "window_start", "window_end", "window_time"])
+    added = (
+        Column(start, border),
+        Column(end, border),
+        Column(last, time.type.with_nullable(False)),
+    )
+    return Window(rel, spec, (*rel.columns, *added))
+
+
+def check_lengths(spec: WindowSpec, name: str) -> None:
+    """Check the lengths of a window.
+
+    Raises:
+        SqlValidationError: one is not positive, or the size is no multiple of the step.
+    """
+    for length in (spec.size_ms, *((spec.slide_ms,) if spec.slide_ms else ())):
+        if length <= 0:
+            raise SqlValidationError(f"{name}: a window's length must be positive")
+    if spec.kind == "CUMULATE" and spec.size_ms % spec.slide_ms:
+        raise SqlValidationError(
+            f"CUMULATE: the size ({spec.size_ms} ms) must be a multiple of the step"
+            f" ({spec.slide_ms} ms)"
+        )
+
+
+def _time_column(rel: Rel, node: exp.Expression | None, name: str) -> Column:
+    names = [each.name for each in node.expressions] if isinstance(node, Descriptor) else []
+    if len(names) != 1:
+        raise SqlValidationError(f"{name} needs DESCRIPTOR(column) with the column of its time")
+    column = next((each for each in rel.columns if each.name == names[0]), None)
+    if column is None:
+        raise SqlValidationError(
+            f"{name}: there is no column {names[0]!r}",
+            where={"columns": ", ".join(each.name for each in rel.columns)},
+        )
+    if not column.is_time_attribute:
+        raise SqlValidationError(
+            f"{name} needs a time attribute, but {names[0]!r} is {column.type}",
+            hint="declare WATERMARK FOR the column in CREATE TABLE; a column that is computed from"
+            " it is no time attribute",
+        )
+    return column
+
+
+def _named(
+    name: str, nodes: Sequence[exp.Expression], parameters: Sequence[str]
+) -> dict[str, exp.Expression]:
+    """Return the arguments of a call by the names of its parameters."""
+    found: dict[str, exp.Expression] = {}
+    for place, node in enumerate(nodes):
+        if isinstance(node, exp.Kwarg | exp.PropertyEQ):
+            key, value = node.this.name.upper(), node.expression
+        elif place < len(parameters):
+            key, value = parameters[place], node
+        else:
+            raise SqlValidationError(f"{name} takes at most {len(parameters)} arguments")
+        if key not in parameters or key in found:
+            raise SqlValidationError(
+                f"{name} has no argument {key}", where={"arguments": ", ".join(parameters)}
+            )
+        found[key] = value
+    return found
+
+
+def _table_function(node: exp.Expression) -> exp.Expression | None:
+    """Return the call in ``TABLE(call)``; None for another tree."""
+    if (call_name(node) or "").upper() == "TABLE":
+        (call,) = call_arguments(node)
+        return call
+    return None
+
+
+def _options_of(hint: exp.Expression) -> dict[str, str]:
+    """Return the options of a hint ``OPTIONS('key' = 'value')``."""
+    found = {}
+    for each in hint.find_all(exp.EQ):
+        found[each.this.name] = each.expression.name
+    return found

@@ -1,0 +1,1 @@
+"""The connectors and formats of SQL's tables, by Flink's names and options."""

@@ -1,0 +1,73 @@
+"""What a connector of tables is given, and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from headrace.common.changelog_mode import ChangelogMode
+from headrace.connector import Sink, Source
+from headrace.sql.rel import Columns
+
+
+@dataclass(frozen=True)
+class MetadataColumn:
+    """A column that a connector fills with its metadata of a row, under ``key``."""
+
+    name: str
+    key: str
+    virtual: bool = False
+
+
+@dataclass(frozen=True)
+class TableRequest:
+    """A table that a statement reads or writes.
+
+    ``columns``: those that the connector has: physical ones, and after them those of ``metadata``.
+    ``options``: all of WITH and of hints, but ``connector``. ``batch``: whether the job is one.
+    """
+
+    name: str
+    columns: Columns
+    options: Mapping[str, str]
+    metadata: tuple[MetadataColumn, ...] = ()
+    primary_key: tuple[str, ...] = ()
+    partition_keys: tuple[str, ...] = ()
+    batch: bool = False
+    time_zone: str = "UTC"
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """A source of rows (``Row`` with named fields, in the order of the columns).
+
+    Its reader should have columns, with the shape ``NamedRows`` and the Arrow types of
+    ``headrace.sql.types.to_arrow``.
+    """
+
+    source: Source
+    mode: ChangelogMode = field(default_factory=ChangelogMode.insert_only)
+
+
+@dataclass(frozen=True)
+class TableSink:
+    """A sink of such rows. ``sink.accepts`` says which kinds it takes."""
+
+    sink: Sink
+
+
+class Connector(Protocol):
+    """A connector, by the name in ``'connector' = '...'``."""
+
+    identifier: str
+
+    def source(self, request: TableRequest) -> TableSource:
+        """Return the source of a table.
+
+        Raises:
+            SqlValidationError: an option is unknown, missing or wrong; or it only writes.
+        """
+
+    def sink(self, request: TableRequest) -> TableSink:
+        """Return the sink of a table; ``source`` has the errors."""

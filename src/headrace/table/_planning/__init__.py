@@ -1,0 +1,1 @@
+"""From plans of SQL to streams."""

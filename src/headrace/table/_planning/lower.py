@@ -1,0 +1,234 @@
+"""From a plan of SQL to streams: one operator for each of its nodes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from headrace.common.changelog_mode import ChangelogMode
+from headrace.datastream._build.call_site import call_site
+from headrace.datastream.data_stream import DataStream
+from headrace.operators.columns.calc import CalcSpec
+from headrace.operators.columns.group_aggregate import Aggregated, GroupAggregateSpec
+from headrace.runtime.columns.selectors import ByColumns
+from headrace.sql.aggregates.table import find_aggregate, make_accumulator
+from headrace.sql.expressions import Literal
+from headrace.sql.projection import Projection
+from headrace.sql.rel import (
+    Aggregate,
+    AggregateCall,
+    Calc,
+    Column,
+    Columns,
+    Rel,
+    Scan,
+    StreamScan,
+    Union,
+    Values,
+    Watermark,
+    WindowAggregate,
+)
+from headrace.sql.resolve.refusals import refuse
+from headrace.sql.resolve.scope import reference
+from headrace.sql.rules.changelog import INSERTS, changelog_mode
+from headrace.sql.types import INT, TimestampLtzType, to_arrow_schema
+from headrace.table._planning.watermarks import WATERMARK, constant_delay_ms, strategy_of
+from headrace.table._planning.windows import GroupAggregates, WindowRows, assigner_of
+
+ALL = "$all"
+"""The key column of an aggregation without keys: 0 in every row."""
+
+
+class Streams(Protocol):
+    """Makes the streams that plans begin with. Records are rows with the columns' fields."""
+
+    def scan(self, scan: Scan) -> DataStream:
+        """Return the rows of a table."""
+
+    def stream(self, scan: StreamScan) -> DataStream:
+        """Return the records of a stream that the program gave."""
+
+    def values(self, values: Values) -> DataStream:
+        """Return constant rows."""
+
+    def mode(self, scan: Scan) -> ChangelogMode:
+        """Return the row kinds of a table."""
+
+
+class Lowering:
+    """Makes streams of plans; equal plans are one stream."""
+
+    def __init__(self, streams: Streams, *, batch: bool, time_zone: str) -> None:
+        self._streams = streams
+        self._batch = batch
+        self._time_zone = time_zone
+        self._made: dict[Rel, DataStream] = {}
+
+    def lower(self, rel: Rel) -> DataStream:
+        """Return the stream of a plan's rows."""
+        made = self._made.get(rel)
+        if made is None:
+            made = self._made[rel] = self._lower(rel)
+        return made
+
+    def mode(self, rel: Rel) -> ChangelogMode:
+        """Return the row kinds of a plan."""
+        return changelog_mode(rel, self._streams.mode, self._batch)
+
+    def _lower(self, rel: Rel) -> DataStream:
+        match rel:
+            case Scan():
+                return self._streams.scan(rel)
+            case StreamScan():
+                return self._streams.stream(rel)
+            case Values():
+                return self._streams.values(rel)
+            case Watermark():
+                return self._watermark(rel)
+            case Calc():
+                return self._calc(rel)
+            case Aggregate():
+                return self._aggregate(rel)
+            case WindowAggregate():
+                return self._window_aggregate(rel)
+            case Union():
+                first, *others = [self.lower(part) for part in rel.parts]
+                return first.union(*others) if others else first
+        refuse(type(rel).__name__)
+
+    def _watermark(self, rel: Watermark) -> DataStream:
+        columns = rel.input.columns
+        names, expressions = [c.name for c in columns], [*map(reference, columns)]
+        delay_ms = constant_delay_ms(rel)
+        if delay_ms is None:
+            names.append(WATERMARK)
+            expressions.append(rel.expression)  # type: ignore[arg-type]
+        timed = self._calc(Calc(rel.input, tuple(names), tuple(expressions)), rel.column)
+        stream = timed.assign_timestamps_and_watermarks(strategy_of(delay_ms))
+        if delay_ms is not None:
+            return stream
+        made = (*columns, Column(WATERMARK, rel.expression.type))
+        function = Projection(made, tuple(c.name for c in columns), tuple(map(reference, columns)))
+        return stream._add(CalcSpec(function, schema_of(made)), call_site(), "sql")
+
+    def _calc(self, rel: Calc, time: str | None = None) -> DataStream:
+        columns = rel.input.columns
+        function = Projection(columns, rel.names, rel.expressions, rel.condition, self._time_zone)
+        spec = CalcSpec(function, schema_of(columns), time)
+        stream = self.lower(rel.input)._add(spec, call_site(), "sql")
+        return stream.set_description(f"Calc({function.summary})")
+
+    def _aggregate(self, rel: Aggregate) -> DataStream:
+        given = self.mode(rel.input)
+        if not rel.keys:
+            before, keys = _with_constant_key(rel.input), (ALL,)
+        else:
+            before, keys = rel.input, rel.keys
+        key_columns = _chosen(before.columns, keys)
+        results = tuple(column for column in rel.columns if column.name not in rel.keys)
+        result = (*key_columns, *results)
+        spec = GroupAggregateSpec(
+            keys,
+            self._aggregates(rel.calls, rel.input.columns, given != INSERTS),
+            schema_of(before.columns),
+            schema_of(result),
+            retracts=given != INSERTS,
+        )
+        stream = self._keyed(before, keys, spec, rel)
+        shown = f"GroupAggregate(groupBy=[{', '.join(rel.keys)}], {_calls(rel.calls)})"
+        stream = stream.set_description(shown)
+        if rel.keys:
+            return stream
+        spec_columns = tuple(map(reference, rel.columns))
+        function = Projection(result, tuple(c.name for c in rel.columns), spec_columns)
+        return stream._add(CalcSpec(function, schema_of(result)), call_site(), "sql")
+
+    def _aggregates(
+        self, calls: Sequence[AggregateCall], columns: Columns, retracts: bool
+    ) -> tuple[Aggregated, ...]:
+        types = {column.name: column.type for column in columns}
+        made = []
+        for call in calls:
+            function = find_aggregate(call.function)
+            assert function is not None, call
+            accumulator = make_accumulator(
+                function,
+                [types[name] for name in call.arguments],
+                call.type,
+                distinct=call.distinct,
+                retracts=retracts,
+                constants=call.options,
+            )
+            made.append(Aggregated(accumulator, call.arguments, call.filter))
+        return tuple(made)
+
+    def _keyed(
+        self, before: Rel, keys: tuple[str, ...], spec: GroupAggregateSpec, rel: Rel
+    ) -> DataStream:
+        keyed = self.lower(before).key_by(ByColumns(*keys))
+        return keyed._add(spec, call_site(), "sql").uid(identity(rel))
+
+    def _window_aggregate(self, rel: WindowAggregate) -> DataStream:
+        given = self.mode(rel.input)
+        before, keys = rel.input, (*rel.window.keys, *rel.keys)
+        keys = tuple(dict.fromkeys(keys))
+        if not keys:
+            before, keys = _with_constant_key(before), (ALL,)
+        columns = before.columns
+        timed = self._calc(
+            Calc(before, tuple(c.name for c in columns), tuple(map(reference, columns))),
+            rel.window.time,
+        )
+        aggregates = GroupAggregates(
+            self._aggregates(rel.calls, columns, retracts=given != INSERTS)
+        )
+        results = tuple(call.name for call in rel.calls)
+        names = (*keys, *results, *(column.name for column, _ in rel.borders))
+        borders = tuple(
+            (border, isinstance(column.type, TimestampLtzType)) for column, border in rel.borders
+        )
+        rows = WindowRows(names, len(keys), borders)
+        windowed = timed.key_by(ByColumns(*keys)).window(assigner_of(rel.window))
+        stream = windowed.aggregate(aggregates, rows).uid(identity(rel))
+        stream = stream.set_description(
+            f"WindowAggregate({rel.window}, groupBy=[{', '.join(rel.keys)}], {_calls(rel.calls)})"
+        )
+        made = (
+            *_chosen(columns, keys),
+            *(column for column in rel.columns if column.name in results),
+            *(column for column, _ in rel.borders),
+        )
+        function = Projection(
+            made, tuple(c.name for c in rel.columns), tuple(map(reference, rel.columns))
+        )
+        return stream._add(CalcSpec(function, schema_of(made)), call_site(), "sql")
+
+
+def _chosen(columns: Columns, names: Sequence[str]) -> Columns:
+    by_name = {column.name: column for column in columns}
+    return tuple(by_name[name] for name in names)
+
+
+def _with_constant_key(rel: Rel) -> Rel:
+    columns = rel.columns
+    names = (*(column.name for column in columns), ALL)
+    return Calc(rel, names, (*map(reference, columns), Literal(INT.with_nullable(False), 0)))
+
+
+def _calls(calls: Sequence[AggregateCall]) -> str:
+    return f"select=[{', '.join(map(str, calls))}]"
+
+
+def schema_of(columns: Columns) -> Any:
+    """Return the Arrow schema of columns."""
+    return to_arrow_schema((column.name for column in columns), (column.type for column in columns))
+
+
+def identity(rel: Rel) -> str:
+    """Return the uid of an operator with state: by what it computes, and of what.
+
+    So a statement that changes elsewhere goes on from its state.
+    """
+    digest = hashlib.sha256(repr(rel).encode()).hexdigest()
+    return f"sql-{type(rel).__name__.lower()}-{digest[:16]}"
