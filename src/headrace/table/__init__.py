@@ -1,5 +1,1 @@
-"""The Table API and SQL: not supported."""
-
-from headrace.common._unsupported import refuse_module
-
-refuse_module(__name__)
+"""The Table API and SQL."""

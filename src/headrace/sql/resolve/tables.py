@@ -1,0 +1,123 @@
+"""From the definition of a table to the plan that reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from headrace.errors import SqlValidationError
+from headrace.sql.convert import Converter
+from headrace.sql.expressions import Expression
+from headrace.sql.rel import Calc, Column, Columns, Rel, Scan, Watermark
+from headrace.sql.resolve.scope import Scope, Source, reference
+from headrace.sql.statements import (
+    ColumnDefinition,
+    ComputedColumn,
+    MetadataColumn,
+    PhysicalColumn,
+    PrimaryKeyDefinition,
+    WatermarkDefinition,
+)
+from headrace.sql.types import AnyTimestampType
+
+MakeConverter = Callable[[Scope], Converter]
+
+
+@dataclass(frozen=True)
+class TableDefinition:
+    """A table of a connector, as it is declared."""
+
+    columns: tuple[ColumnDefinition, ...]
+    options: tuple[tuple[str, str], ...]
+    watermarks: tuple[WatermarkDefinition, ...] = ()
+    primary_key: PrimaryKeyDefinition | None = None
+    partitioned_by: tuple[str, ...] = ()
+    comment: str | None = None
+
+
+def read_columns(definition: TableDefinition) -> Columns:
+    """Return the columns that the connector gives: physical ones, then those of metadata."""
+    return tuple(
+        Column(each.name, each.type)
+        for kind in (PhysicalColumn, MetadataColumn)
+        for each in definition.columns
+        if isinstance(each, kind)
+    )
+
+
+def written_columns(definition: TableDefinition) -> Columns:
+    """Return the columns that an INSERT writes: all but those that are only read."""
+    return tuple(
+        Column(each.name, each.type)
+        for each in definition.columns
+        if isinstance(each, PhysicalColumn)
+        or (isinstance(each, MetadataColumn) and not each.virtual)
+    )
+
+
+def table_plan(
+    path: tuple[str, ...],
+    definition: TableDefinition,
+    hints: Mapping[str, str],
+    converter: MakeConverter,
+) -> Rel:
+    """Return the plan of a table's rows, with computed columns and the watermark.
+
+    Raises:
+        SqlValidationError: an expression of the definition, or its watermark, is wrong.
+    """
+    options = {**dict(definition.options), **hints}
+    given = _with_key(read_columns(definition), definition.primary_key)
+    scan = Scan(path, given, tuple(sorted(options.items())))
+    scope = _scope_of(given)
+    by_name = {column.name: column for column in given}
+    names, expressions = [], list[Expression]()
+    for each in definition.columns:
+        names.append(each.name)
+        if isinstance(each, ComputedColumn):
+            expressions.append(converter(scope).expression(each.expression))
+        else:
+            expressions.append(reference(by_name[each.name]))
+    rel: Rel = Calc(scan, tuple(names), tuple(expressions))
+    if not any(isinstance(each, ComputedColumn | MetadataColumn) for each in definition.columns):
+        rel = scan
+    for watermark in definition.watermarks:
+        rel = _with_watermark(rel, watermark, converter)
+    return rel
+
+
+def _with_key(columns: Columns, key: PrimaryKeyDefinition | None) -> Columns:
+    """Return the columns, those of a primary key without NULL."""
+    names = () if key is None else key.columns
+    return tuple(
+        Column(each.name, each.type.with_nullable(False)) if each.name in names else each
+        for each in columns
+    )
+
+
+def _with_watermark(rel: Rel, watermark: WatermarkDefinition, converter: MakeConverter) -> Rel:
+    (name, *inner) = watermark.column
+    column = next((each for each in rel.columns if each.name == name), None)
+    if column is None or inner:
+        raise SqlValidationError(
+            f"WATERMARK FOR {'.'.join(watermark.column)}: there is no such column",
+            where={"columns": ", ".join(each.name for each in rel.columns)},
+        )
+    if not isinstance(column.type, AnyTimestampType) or column.type.precision > 3:
+        raise SqlValidationError(
+            f"WATERMARK FOR {name}: the column is {column.type}, not TIMESTAMP(3) or"
+            " TIMESTAMP_LTZ(3)",
+            hint=f"add a computed column: {name}_3 AS CAST({name} AS TIMESTAMP(3))",
+        )
+    expression = converter(_scope_of(rel.columns)).expression(watermark.expression)
+    if not isinstance(expression.type, AnyTimestampType):
+        raise SqlValidationError(
+            f"the watermark {watermark.text} is {expression.type}, and no timestamp"
+        )
+    timed = replace(column.type, attribute="rowtime")
+    fields = tuple(Column(each.name, timed) if each is column else each for each in rel.columns)
+    return Watermark(rel, name, expression, fields)
+
+
+def _scope_of(columns: Columns) -> Scope:
+    return Scope((Source(None, tuple(each.name for each in columns), columns),))

@@ -1,0 +1,70 @@
+"""The streams that plans begin with: tables of connectors, streams of the program, constants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from headrace.common.changelog_mode import ChangelogMode
+from headrace.common.types import row_of
+from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream.data_stream import DataStream
+from headrace.sql.evaluate import compile_expressions
+from headrace.sql.functions.function import Session
+from headrace.sql.rel import Scan, StreamScan, Values
+from headrace.sql.resolve.refusals import refuse
+from headrace.table._connectors.connector import TableRequest, TableSource
+from headrace.table._connectors.registry import find_connector
+
+if TYPE_CHECKING:
+    from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+
+class TableStreams:
+    """Makes the streams in one environment."""
+
+    def __init__(self, env: StreamExecutionEnvironment, *, batch: bool, time_zone: str) -> None:
+        self._env = env
+        self._batch = batch
+        self._time_zone = time_zone
+        self._sources: dict[Scan, TableSource] = {}
+
+    def scan(self, scan: Scan) -> DataStream:
+        """Return the rows of a table."""
+        source = self._source(scan).source
+        return self._env.from_source(source, WatermarkStrategy.no_watermarks(), scan.table[-1])
+
+    def stream(self, scan: StreamScan) -> DataStream:
+        """Return the records of a stream that the program gave."""
+        refuse("a stream of the DataStream API")
+
+    def values(self, values: Values) -> DataStream:
+        """Return constant rows, computed once."""
+        import pyarrow as pa
+
+        batch = pa.RecordBatch.from_pydict({"$row": [0]})
+        session = Session(self._time_zone)
+        names = tuple(column.name for column in values.fields)
+        rows = []
+        for row in values.rows:
+            arrays = compile_expressions(row, batch.schema)(batch, session)
+            rows.append(row_of(names, [each[0].as_py() for each in arrays]))
+        return self._env.from_collection(rows)
+
+    def mode(self, scan: Scan) -> ChangelogMode:
+        """Return the row kinds of a table."""
+        return self._source(scan).mode
+
+    def _source(self, scan: Scan) -> TableSource:
+        found = self._sources.get(scan)
+        if found is None:
+            options = dict(scan.options)
+            connector = find_connector(options.pop("connector", None))
+            request = TableRequest(
+                scan.table[-1],
+                scan.fields,
+                options,
+                batch=self._batch,
+                time_zone=self._time_zone,
+            )
+            found = self._sources[scan] = connector.source(request)
+        return found

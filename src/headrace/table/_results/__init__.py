@@ -1,0 +1,1 @@
+"""Results of statements: rows, and how they are printed."""

@@ -1,0 +1,141 @@
+"""Rows printed as a table, as Flink's client prints them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+
+from headrace.sql.rel import Columns
+from headrace.sql.types import (
+    BooleanType,
+    CharacterType,
+    DateType,
+    DecimalType,
+    IntegerType,
+    SqlType,
+    TimestampLtzType,
+    TimestampType,
+    TimeType,
+)
+
+MAX_WIDTH = 30
+"""The widest column; longer texts are cut, with three dots."""
+
+NULL = "<NULL>"
+_KIND = "op"
+
+
+def widths_of(columns: Columns, kinds: bool) -> list[int]:
+    """Return the widths of columns while rows still come: by their types."""
+    found = [max(_display_width(column.name), _width_of(column.type)) for column in columns]
+    return [len(_KIND), *found] if kinds else found
+
+
+def fitted_widths(columns: Columns, kinds: bool, rows: Sequence[Sequence[str]]) -> list[int]:
+    """Return the widths that rows need, of which the first cell is the kind if ``kinds``."""
+    names = [*((_KIND,) if kinds else ()), *(column.name for column in columns)]
+    found = []
+    for place, name in enumerate(names):
+        longest = max((_display_width(row[place]) for row in rows), default=0)
+        found.append(min(max(_display_width(name), longest), max(MAX_WIDTH, len(name))))
+    return found
+
+
+class Tableau:
+    """Prints a table, row by row."""
+
+    def __init__(
+        self, columns: Columns, kinds: bool, widths: Sequence[int], write: Callable[[str], object]
+    ) -> None:
+        self._names = [*((_KIND,) if kinds else ()), *(column.name for column in columns)]
+        self._kinds = kinds
+        self._widths = widths
+        self._write = write
+
+    def begin(self) -> None:
+        """Print the names."""
+        self._border()
+        self.row(self._names)
+        self._border()
+
+    def row(self, cells: Sequence[str]) -> None:
+        """Print a row of texts."""
+        parts = [
+            _aligned(text, width, left=self._kinds and place == 0)
+            for place, (text, width) in enumerate(zip(cells, self._widths, strict=True))
+        ]
+        self._write("| " + " | ".join(parts) + " |")
+
+    def end(self) -> None:
+        """Print the last border."""
+        self._border()
+
+    def _border(self) -> None:
+        self._write("+-" + "-+-".join("-" * width for width in self._widths) + "-+")
+
+
+def print_rows(
+    columns: Columns, kinds: bool, rows: Iterable[Sequence[str]], write: Callable[[str], object]
+) -> None:
+    """Print rows of texts and their number; the widths are those of the types if ``kinds``."""
+    count = 0
+    if kinds:
+        table = Tableau(columns, kinds, widths_of(columns, kinds), write)
+        for row in rows:
+            if not count:
+                table.begin()
+            table.row(row)
+            count += 1
+    else:
+        known = [*rows]
+        table = Tableau(columns, kinds, fitted_widths(columns, kinds, known), write)
+        for row in known:
+            if not count:
+                table.begin()
+            table.row(row)
+            count += 1
+    if not count:
+        write("Empty set")
+        return
+    table.end()
+    write("1 row in set" if count == 1 else f"{count} rows in set")
+
+
+def _aligned(text: str, width: int, left: bool) -> str:
+    text = text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+    if _display_width(text) > width:
+        text = _cut(text, width - 3) + "..."
+    space = " " * (width - _display_width(text))
+    return text + space if left else space + text
+
+
+def _cut(text: str, width: int) -> str:
+    found = ""
+    for char in text:
+        if _display_width(found + char) > width:
+            break
+        found += char
+    return found
+
+
+def _display_width(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _width_of(kind: SqlType) -> int:
+    match kind:
+        case CharacterType():
+            return min(kind.length, MAX_WIDTH)
+        case BooleanType():
+            return 7
+        case IntegerType():
+            return kind.digits + 1
+        case DecimalType():
+            return kind.precision + 3
+        case DateType():
+            return 10
+        case TimeType():
+            return 8 if kind.precision == 0 else 9 + kind.precision
+        case TimestampType() | TimestampLtzType():
+            return 19 if kind.precision == 0 else 20 + kind.precision
+    return MAX_WIDTH

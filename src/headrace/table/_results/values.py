@@ -1,0 +1,53 @@
+"""Values of rows as PyFlink gives them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.common.types import Row
+from headrace.sql.types import (
+    ArrayType,
+    MapType,
+    MultisetType,
+    RowType,
+    SqlType,
+    TimestampLtzType,
+)
+
+
+def python_row(row: Row, types: Sequence[SqlType]) -> Row:
+    """Return a row without names, with its kind, and with the values of PyFlink's classes."""
+    values = [python_value(value, kind) for value, kind in zip(row._values, types, strict=True)]
+    made = Row(*values)
+    made.set_row_kind(row.get_row_kind())
+    return made
+
+
+def python_value(value: Any, kind: SqlType) -> Any:
+    """Return what Arrow gives for a value as PyFlink's value of its type."""
+    if value is None:
+        return None
+    match kind:
+        case MapType():
+            pairs = value.items() if isinstance(value, dict) else value
+            return {
+                python_value(key, kind.key): python_value(each, kind.value) for key, each in pairs
+            }
+        case MultisetType():
+            pairs = value.items() if isinstance(value, dict) else value
+            return {python_value(key, kind.element): count for key, count in pairs}
+        case ArrayType():
+            return [python_value(each, kind.element) for each in value]
+        case RowType():
+            given = value.values() if isinstance(value, dict) else value
+            return Row(
+                *(
+                    python_value(each, field.type)
+                    for each, field in zip(given, kind.fields, strict=True)
+                )
+            )
+        case TimestampLtzType() if isinstance(value, datetime.datetime):
+            return value
+    return value

@@ -1,0 +1,121 @@
+"""``TableResult``: what a statement gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.types import Row
+from headrace.datastream._streams.closeable_iterator import CloseableIterator
+from headrace.errors import PlanError
+from headrace.sql.rel import Columns
+from headrace.table._results.tableau import print_rows
+from headrace.table._results.texts import text_of
+from headrace.table._results.values import python_row
+from headrace.table.result_kind import ResultKind
+
+if TYPE_CHECKING:
+    from headrace.common.job_client import JobClient
+
+__all__ = ["TableResult"]
+
+Open = Callable[[], CloseableIterator]
+"""Starts the job, if it is not running, and returns its rows."""
+
+
+class TableResult:
+    """The rows of a statement, or that it was carried out. Rows can be taken once."""
+
+    def __init__(
+        self,
+        columns: Columns,
+        kind: ResultKind,
+        open_rows: Open,
+        *,
+        changes: bool = False,
+        time_zone: str = "UTC",
+        job: JobClient | None = None,
+    ) -> None:
+        self._columns = columns
+        self._kind = kind
+        self._open = open_rows
+        self._changes = changes
+        self._time_zone = time_zone
+        self._job = job
+        self._taken = False
+
+    def get_job_client(self) -> JobClient | None:
+        """Return the client of the job that the statement started; None: it started none."""
+        return self._job
+
+    def get_result_kind(self) -> ResultKind:
+        """Return whether there are rows."""
+        return self._kind
+
+    def wait(self, timeout_ms: int | None = None) -> None:
+        """Wait until the job has ended.
+
+        Raises:
+            TimeoutError: it has not ended in time.
+        """
+        if self._job is not None:
+            self._job.get_job_execution_result().result(
+                None if timeout_ms is None else timeout_ms / 1000
+            )
+
+    def collect(self) -> CloseableIterator:
+        """Return the rows, each with its row kind; closing the iterator ends the job."""
+        rows = self._take()
+        return CloseableIterator(self._python_rows(rows), rows.close)
+
+    def print(self) -> None:
+        """Print the rows as a table; of a stream with the kind of each row."""
+        if self._kind is ResultKind.SUCCESS:
+            print("OK")
+            return
+        with self._take() as rows:
+            print_rows(self._columns, self._changes, self._texts(rows), print)
+
+    def _take(self) -> CloseableIterator:
+        if self._taken:
+            raise PlanError(
+                "the rows of a TableResult can be taken once, by collect() or print()",
+                hint="run the statement again",
+            )
+        self._taken = True
+        return self._open()
+
+    def _python_rows(self, rows: Iterator[Row]) -> Iterator[Row]:
+        types = [column.type for column in self._columns]
+        for row in rows:
+            yield python_row(row, types)
+
+    def _texts(self, rows: Iterator[Row]) -> Iterator[list[str]]:
+        types = [column.type for column in self._columns]
+        for row in rows:
+            cells = [
+                text_of(value, kind, self._time_zone)
+                for value, kind in zip(row._values, types, strict=True)
+            ]
+            yield [str(row.get_row_kind()), *cells] if self._changes else cells
+
+
+def content_of(columns: Columns, rows: list[list[Any]]) -> TableResult:
+    """Return a result of rows that are known."""
+    return TableResult(
+        columns,
+        ResultKind.SUCCESS_WITH_CONTENT,
+        lambda: CloseableIterator(iter([Row(*row) for row in rows])),
+    )
+
+
+def done() -> TableResult:
+    """Return the result of a statement that was carried out: a row with OK."""
+    from headrace.sql.rel import Column
+    from headrace.sql.types import STRING
+
+    return TableResult(
+        (Column("result", STRING),),
+        ResultKind.SUCCESS,
+        lambda: CloseableIterator(iter([Row("OK")])),
+    )
