@@ -9,7 +9,7 @@ from headrace.table._planning.session import SqlSession
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.table_result import TableResult
 
-__all__ = ["StreamTableEnvironment", "TableEnvironment"]
+__all__ = ["TableEnvironment"]
 
 
 class TableEnvironment:

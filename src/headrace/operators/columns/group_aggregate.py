@@ -1,7 +1,7 @@
 """GROUP BY: a row of results for each key, which changes with each row of the input.
 
-The changes are Flink's with mini-batches off: the first row of a key inserts the results; each later
-one retracts them and gives new ones, if they differ; the last one that is taken back deletes them.
+The changes are Flink's with mini-batches off: the first row of a key inserts the results; each
+later one retracts them and gives new ones, if they differ; with the last row they are deleted.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class GroupAggregateOperator(KeyedColumnOperator):
         from headrace.runtime.columns.batch import Columns
         from headrace.runtime.columns.shapes import NAMED_ROWS
 
-        keys = [key for key in backend.keys() if SLOT in backend.enter(key)]
+        keys = [key for key in [*backend.keys()] if SLOT in backend.enter(key)]
         if not keys:
             return
         results = [self._results(backend.enter(key)[SLOT]) for key in keys]

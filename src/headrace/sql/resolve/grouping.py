@@ -13,9 +13,10 @@ from sqlglot import exp
 
 from headrace.errors import SqlValidationError
 from headrace.sql.aggregates.table import AggregateFunction, find_aggregate
-from headrace.sql.convert import Converter, call_arguments, call_name
+from headrace.sql.convert import Converter
 from headrace.sql.expressions import ColumnRef, Expression, Literal
 from headrace.sql.rel import Aggregate, AggregateCall, Calc, Column, Rel
+from headrace.sql.resolve.calls import call_name
 from headrace.sql.resolve.scope import Scope, Source, unique_names
 from headrace.sql.types import AnyTimestampType, BooleanType
 
@@ -23,7 +24,7 @@ PREFIX = "$"
 """Names of columns that no query names begin with it."""
 
 
-def find_aggregates(node: exp.Expression) -> Iterator[exp.Expression]:
+def find_aggregates(node: exp.Expr) -> Iterator[exp.Expr]:
     """Yield the calls of aggregate functions in a tree, outer ones first; not those of OVER."""
     if isinstance(node, exp.Window | exp.Subquery | exp.Query):
         return
@@ -34,7 +35,7 @@ def find_aggregates(node: exp.Expression) -> Iterator[exp.Expression]:
         yield from find_aggregates(child)
 
 
-def aggregate_of(node: exp.Expression) -> AggregateFunction | None:
+def aggregate_of(node: exp.Expr) -> AggregateFunction | None:
     """Return the aggregate function that a node calls; None: it calls none."""
     if isinstance(node, exp.Filter):
         return aggregate_of(node.this)
@@ -54,7 +55,7 @@ class Grouping:
     calls: dict[AggregateCall, str] = field(default_factory=dict)
     """The calls (without their names) and their columns."""
 
-    def add_key(self, node: exp.Expression) -> str:
+    def add_key(self, node: exp.Expr) -> str:
         """Add an expression of GROUP BY; return its column."""
         if next(find_aggregates(node), None) is not None:
             raise SqlValidationError(
@@ -66,7 +67,7 @@ class Grouping:
             self.keys.append(name)
         return name
 
-    def replace(self, node: exp.Expression) -> exp.Expression:
+    def replace(self, node: exp.Expr) -> exp.Expr:
         """Return a tree of SELECT, HAVING or ORDER BY over the columns of the aggregation."""
         function = aggregate_of(node)
         if function is not None:
@@ -99,7 +100,7 @@ class Grouping:
         )  # fmt: skip
         return Aggregate(before, tuple(self.keys), calls)
 
-    def _key_of(self, node: exp.Expression) -> str | None:
+    def _key_of(self, node: exp.Expr) -> str | None:
         if not isinstance(node, exp.Condition) or isinstance(node, exp.Literal):
             return None
         try:
@@ -121,7 +122,7 @@ class Grouping:
             self.inputs[expression] = name
         return name
 
-    def _call(self, node: exp.Expression, function: AggregateFunction) -> str:
+    def _call(self, node: exp.Expr, function: AggregateFunction) -> str:
         kept = None
         if isinstance(node, exp.Filter):
             condition = self.converter.expression(node.expression.this)
@@ -159,8 +160,8 @@ class Grouping:
         return name
 
 
-def _arguments(node: exp.Expression) -> tuple[list[exp.Expression], bool]:
-    arguments = [*call_arguments(node)]
+def _arguments(node: exp.Expr) -> tuple[list[exp.Expr], bool]:
+    arguments = [*node.expressions]
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
         return [*arguments[0].expressions], True
     if len(arguments) == 1 and isinstance(arguments[0], exp.Star):

@@ -10,9 +10,10 @@ from sqlglot import exp
 
 from headrace.errors import SqlValidationError
 from headrace.sql.coercion import common_type
-from headrace.sql.convert import Converter, cast
+from headrace.sql.calls import cast
 from headrace.sql.expressions import Expression, Literal
 from headrace.sql.rel import Aggregate, Calc, Column, Rel, Sort, Union, Values
+from headrace.sql.resolve.columns import ScopeConverter
 from headrace.sql.resolve.grouping import Grouping, find_aggregates, scope_of
 from headrace.sql.resolve.refusals import refuse
 from headrace.sql.resolve.scope import Scope, Source, reference, unique_names
@@ -42,7 +43,7 @@ class QueryResolver:
     tables: Tables
     ctes: dict[str, Rel] = field(default_factory=dict)
 
-    def resolve(self, node: exp.Expression) -> Rel:
+    def resolve(self, node: exp.Expr) -> Rel:
         """Return the plan of a query.
 
         Raises:
@@ -50,7 +51,7 @@ class QueryResolver:
         """
         return with_window_aggregates(self.query(node))
 
-    def query(self, node: exp.Expression) -> Rel:
+    def query(self, node: exp.Expr) -> Rel:
         """Return the plan, before passes."""
         inner = self._with_ctes(node)
         match node:
@@ -66,7 +67,7 @@ class QueryResolver:
                 return inner.query(node.this)
         raise SqlValidationError(f"this is no query: {node.sql()[:100]}")
 
-    def _with_ctes(self, node: exp.Expression) -> QueryResolver:
+    def _with_ctes(self, node: exp.Expr) -> QueryResolver:
         clause = node.args.get("with_")
         if clause is None:
             return self
@@ -108,13 +109,13 @@ class QueryResolver:
             rel = Aggregate(rel, tuple(column.name for column in rel.columns), ())
         return self._ordered(node, rel)
 
-    def converter(self, scope: Scope) -> Converter:
+    def converter(self, scope: Scope) -> ScopeConverter:
         """Return what makes expressions over the columns of a scope."""
-        return Converter(scope.find, self.query)
+        return ScopeConverter(scope)
 
-    def _items(self, node: exp.Select, scope: Scope) -> list[tuple[str, exp.Expression]]:
+    def _items(self, node: exp.Select, scope: Scope) -> list[tuple[str, exp.Expr]]:
         """Return the names and trees of SELECT, with each ``*`` expanded."""
-        items: list[tuple[str, exp.Expression]] = []
+        items: list[tuple[str, exp.Expr]] = []
         for number, item in enumerate(node.expressions):
             star = item.this if isinstance(item, exp.Column) else item
             if isinstance(star, exp.Star):
@@ -138,15 +139,12 @@ class QueryResolver:
         self,
         node: exp.Select,
         rel: Rel,
-        converter: Converter,
-        items: list[tuple[str, exp.Expression]],
-    ) -> tuple[Rel, list[tuple[str, exp.Expression]], Scope]:
+        converter: ScopeConverter,
+        items: list[tuple[str, exp.Expr]],
+    ) -> tuple[Rel, list[tuple[str, exp.Expr]], Scope]:
         grouping = Grouping(rel, converter)
         group = node.args.get("group")
         if group is not None:
-            for clause, name in _GROUPING_SETS.items():
-                if group.args.get(clause):
-                    refuse(name)
             for each in group.expressions:
                 if isinstance(each, exp.GroupingSets | exp.Cube | exp.Rollup):
                     refuse("GROUPING SETS")
@@ -196,7 +194,7 @@ class QueryResolver:
         )
         return Values(made, tuple(fields))
 
-    def _ordered(self, node: exp.Expression, rel: Rel) -> Rel:
+    def _ordered(self, node: exp.Expr, rel: Rel) -> Rel:
         """Return the rows in an order, and of these the first ones, as a query says."""
         order, limit, offset = (node.args.get(each) for each in ("order", "limit", "offset"))
         if order is None and limit is None and offset is None:
@@ -216,17 +214,16 @@ _REFUSED_CLAUSES = {
     "pivots": "PIVOT",
     "sample": "TABLESAMPLE",
 }
-_GROUPING_SETS = {"cube": "CUBE", "rollup": "ROLLUP", "grouping_sets": "GROUPING SETS"}
 
 
-def _condition(converter: Converter, tree: exp.Expression, clause: str) -> Expression:
+def _condition(converter: ScopeConverter, tree: exp.Expr, clause: str) -> Expression:
     found = converter.expression(tree)
     if not isinstance(found.type, BooleanType):
         raise SqlValidationError(f"{clause} needs a condition, not {found.type}: {tree.sql()}")
     return found
 
 
-def _sort_key(node: exp.Expression, rel: Rel, converter: Converter) -> tuple[str, bool, bool]:
+def _sort_key(node: exp.Expr, rel: Rel, converter: ScopeConverter) -> tuple[str, bool, bool]:
     tree, ascending = node.this, not node.args.get("desc")
     nulls_first = node.args.get("nulls_first")
     if isinstance(tree, exp.Literal) and not tree.is_string:
@@ -243,7 +240,7 @@ def _sort_key(node: exp.Expression, rel: Rel, converter: Converter) -> tuple[str
     return name, ascending, ascending if nulls_first is None else bool(nulls_first)
 
 
-def _number(node: exp.Expression | None) -> int | None:
+def _number(node: exp.Expr | None) -> int | None:
     """Return the number of a LIMIT, an OFFSET or a FETCH; None: there is none."""
     if node is None:
         return None

@@ -34,36 +34,34 @@ class Scope:
         """All columns, in order."""
         return tuple(column for source in self.sources for column in source.columns)
 
-    def find(self, parts: Sequence[str]) -> tuple[Expression, Sequence[str]]:
-        """Return the column that a name means, and the parts after it: fields of its value.
+    def find(self, names: tuple[str, ...]) -> Expression | None:
+        """Return the column of a name, or of a table and a name; None: there is none.
 
         Raises:
-            SqlValidationError: there is no such column, or more than one.
+            SqlValidationError: more than one table has it.
         """
-        if len(parts) > 1:
-            sources = [each for each in self.sources if each.alias == parts[0]]
-            if sources:
-                return self._find_in(sources, parts[1], parts), parts[2:]
-        return self._find_in(self.sources, parts[0], parts), parts[1:]
-
-    def _find_in(self, sources: Iterable[Source], name: str, parts: Sequence[str]) -> ColumnRef:
+        if len(names) > 2:
+            return None
         found = [
             column
-            for source in sources
+            for source in self.sources
+            if len(names) == 1 or source.alias == names[0]
             for visible, column in zip(source.names, source.columns, strict=True)
-            if visible == name
+            if visible == names[-1]
         ]
-        if len(found) == 1:
-            return reference(found[0])
-        if found:
+        if len(found) > 1:
             raise SqlValidationError(
-                f"column {name!r} is ambiguous: more than one table of FROM has it",
+                f"column {names[-1]!r} is ambiguous: more than one table of FROM has it",
                 hint="write the name of the table before it",
             )
+        return reference(found[0]) if found else None
+
+    def missing(self, names: Sequence[str]) -> SqlValidationError:
+        """Return the error for a name that is no column."""
         known = [visible for source in self.sources for visible in source.names]
-        near = get_close_matches(name, known, 1)
-        raise SqlValidationError(
-            f"column {'.'.join(parts)!r} not found in any table",
+        near = get_close_matches(names[-1], known, 1)
+        return SqlValidationError(
+            f"column {'.'.join(names)!r} not found in any table",
             where={"columns": ", ".join(known) or "none"},
             hint=f"did you mean {near[0]!r}?" if near else None,
         )

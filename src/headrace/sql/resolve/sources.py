@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
-from headrace.sql.convert import call_arguments, call_name
-from headrace.sql.dialect.nodes import Descriptor, TableArgument
-from headrace.sql.expressions import Literal
+from headrace.sql.resolve.calls import call_name
+from headrace.sql.dialect.nodes import Descriptor, RowPattern, TableArgument
+from headrace.sql.expressions import ColumnRef, Literal
 from headrace.sql.rel import Column, Rel, Values, Window, WindowKind, WindowSpec
 from headrace.sql.resolve.refusals import refuse
 from headrace.sql.resolve.scope import Scope, Source, unique_names
-from headrace.sql.types import AnyTimestampType, SecondIntervalType, TimestampType
+from headrace.sql.types import INT, AnyTimestampType, SecondIntervalType, TimestampType
 
 if TYPE_CHECKING:
     from headrace.sql.resolve.query import QueryResolver
@@ -27,8 +27,8 @@ _WINDOWS: dict[str, tuple[WindowKind, tuple[str, ...]]] = {
 }
 """The window functions, and the names of their arguments."""
 
-_NO_ROWS = Values(((),), ())
-"""A row without columns: what a SELECT without FROM reads."""
+_ONE_ROW = Values(((Literal(INT, 0),),), (Column("$row", INT),))
+"""What a SELECT without FROM reads; no query can name its column."""
 
 
 class SourceResolver:
@@ -41,7 +41,7 @@ class SourceResolver:
         """Return the relation that a SELECT reads, and the names of its columns."""
         clause = node.args.get("from_")
         if clause is None:
-            return _NO_ROWS, Scope(())
+            return _ONE_ROW, Scope(())
         if node.args.get("joins"):
             refuse("a join", node.args["joins"][0].sql())
         if node.args.get("laterals"):
@@ -49,12 +49,10 @@ class SourceResolver:
         rel, source = self._relation(clause.this)
         return rel, Scope((source,))
 
-    def _relation(self, node: exp.Expression) -> tuple[Rel, Source]:
+    def _relation(self, node: exp.Expr) -> tuple[Rel, Source]:
         for clause, name in {"joins": "a join", "laterals": "LATERAL TABLE"}.items():
             if node.args.get(clause):
                 refuse(name, node.args[clause][0].sql())
-        if node.args.get("pivots"):
-            refuse("MATCH_RECOGNIZE" if node.args.get("match_recognize") else "PIVOT")
         rel, default = self._rows(node)
         alias = node.args.get("alias")
         names = tuple(column.name for column in rel.columns)
@@ -68,7 +66,7 @@ class SourceResolver:
             )
         return rel, Source(alias.name, tuple(given) or names, rel.columns)
 
-    def _rows(self, node: exp.Expression) -> tuple[Rel, str | None]:
+    def _rows(self, node: exp.Expr) -> tuple[Rel, str | None]:
         """Return a relation, and the name that its columns may be called by without an alias."""
         match node:
             case exp.Subquery() | exp.Select() | exp.SetOperation() | exp.Paren():
@@ -83,10 +81,9 @@ class SourceResolver:
                 return self._table(node)
             case exp.Table():
                 return self._call(node.this), None
-        call = _table_function(node)
-        if call is None:
-            refuse("this kind of table", node.sql()[:100])
-        return self._call(call), None
+            case RowPattern():
+                refuse("MATCH_RECOGNIZE")
+        refuse("this kind of table", node.sql()[:100])
 
     def _table(self, node: exp.Table) -> tuple[Rel, str]:
         if node.args.get("version"):
@@ -101,13 +98,12 @@ class SourceResolver:
 
     # Window table functions
 
-    def _call(self, call: exp.Expression) -> Rel:
-        inner = _table_function(call)
-        name = (call_name(inner or call) or "").upper()
+    def _call(self, call: exp.Expr) -> Rel:
+        name = (call_name(call) or "").upper()
         if name not in _WINDOWS:
             refuse(f"the table function {name or call.sql()[:50]}")
         kind, parameters = _WINDOWS[name]
-        arguments = _named(name, call_arguments(inner or call), parameters)
+        arguments = _named(name, call.expressions, parameters)
         rel, keys = self._data(arguments, name)
         time = _time_column(rel, arguments.get("TIMECOL"), name)
         lengths = {
@@ -124,7 +120,7 @@ class SourceResolver:
         check_lengths(spec, name)
         return windowed(rel, spec, time)
 
-    def _data(self, arguments: dict[str, exp.Expression], name: str) -> tuple[Rel, tuple[str, ...]]:
+    def _data(self, arguments: dict[str, exp.Expr], name: str) -> tuple[Rel, tuple[str, ...]]:
         data = arguments.get("DATA")
         if not isinstance(data, TableArgument):
             raise SqlValidationError(
@@ -134,16 +130,17 @@ class SourceResolver:
         rel, source = self._relation(data.this)
         scope = Scope((source,))
         keys = []
+        converter = self._queries.converter(scope)
         for each in data.args.get("partition_by") or ():
-            found, rest = scope.find([part.name for part in each.parts])
-            if rest or not hasattr(found, "name"):
+            found = converter.expression(each)
+            if not isinstance(found, ColumnRef):
                 refuse(f"PARTITION BY {each.sql()} in {name}")
             keys.append(found.name)
         if keys and name != "SESSION":
             refuse(f"PARTITION BY in {name}")
         return rel, tuple(keys)
 
-    def _length_ms(self, node: exp.Expression, name: str) -> int:
+    def _length_ms(self, node: exp.Expr, name: str) -> int:
         found = self._queries.converter(Scope(())).expression(node)
         if not isinstance(found, Literal) or not isinstance(found.type, SecondIntervalType):
             raise SqlValidationError(
@@ -183,7 +180,7 @@ def check_lengths(spec: WindowSpec, name: str) -> None:
         )
 
 
-def _time_column(rel: Rel, node: exp.Expression | None, name: str) -> Column:
+def _time_column(rel: Rel, node: exp.Expr | None, name: str) -> Column:
     names = [each.name for each in node.expressions] if isinstance(node, Descriptor) else []
     if len(names) != 1:
         raise SqlValidationError(f"{name} needs DESCRIPTOR(column) with the column of its time")
@@ -203,12 +200,12 @@ def _time_column(rel: Rel, node: exp.Expression | None, name: str) -> Column:
 
 
 def _named(
-    name: str, nodes: Sequence[exp.Expression], parameters: Sequence[str]
-) -> dict[str, exp.Expression]:
+    name: str, nodes: Sequence[exp.Expr], parameters: Sequence[str]
+) -> dict[str, exp.Expr]:
     """Return the arguments of a call by the names of its parameters."""
-    found: dict[str, exp.Expression] = {}
+    found: dict[str, exp.Expr] = {}
     for place, node in enumerate(nodes):
-        if isinstance(node, exp.Kwarg | exp.PropertyEQ):
+        if isinstance(node, exp.Kwarg):
             key, value = node.this.name.upper(), node.expression
         elif place < len(parameters):
             key, value = parameters[place], node
@@ -222,15 +219,7 @@ def _named(
     return found
 
 
-def _table_function(node: exp.Expression) -> exp.Expression | None:
-    """Return the call in ``TABLE(call)``; None for another tree."""
-    if (call_name(node) or "").upper() == "TABLE":
-        (call,) = call_arguments(node)
-        return call
-    return None
-
-
-def _options_of(hint: exp.Expression) -> dict[str, str]:
+def _options_of(hint: exp.Expr) -> dict[str, str]:
     """Return the options of a hint ``OPTIONS('key' = 'value')``."""
     found = {}
     for each in hint.find_all(exp.EQ):

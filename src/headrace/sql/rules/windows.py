@@ -1,4 +1,4 @@
-"""Aggregations by the borders of windows become window aggregations, which end with their windows."""
+"""Aggregations by the borders of windows become window aggregations."""
 
 from __future__ import annotations
 

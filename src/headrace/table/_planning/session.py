@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from headrace.datastream.data_stream import DataStream
 from headrace.errors import SqlValidationError, UnsupportedError
 from headrace.sql import statements as parsed
-from headrace.sql.convert import Converter, cast
+from headrace.sql.calls import cast
+from headrace.sql.convert import Converter
 from headrace.sql.expressions import Literal
 from headrace.sql.rel import Calc, Column, Columns, Rel
 from headrace.sql.resolve.query import QueryResolver
