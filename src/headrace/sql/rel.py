@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from headrace.sql.expressions import Expression
-from headrace.sql.types import SqlType, TimestampLtzType, TimestampType
+from headrace.sql.types import BIGINT, SqlType, TimestampLtzType, TimestampType
 
 
 @dataclass(frozen=True)
@@ -250,19 +250,54 @@ class WindowAggregate(Rel):
 
 @dataclass(frozen=True)
 class Expand(Rel):
-    """Each row once for each grouping set: keys that are not in the set are NULL.
+    """Each row once for each grouping set, with copies of its keys; keys outside the set are NULL.
 
-    ``sets``: for each set, its keys; ``id``: the name of the added column with the set's number.
+    ``keys``: columns of the input; ``copies``: the names of their copies. ``sets``: the keys of
+    each set. ``number``: the column with the number of the set.
     """
 
     input: Rel
     keys: tuple[str, ...]
+    copies: tuple[str, ...]
     sets: tuple[tuple[str, ...], ...]
-    fields: Columns
+    number: str
 
     @property
     def columns(self) -> Columns:
-        return self.fields
+        of_input = {each.name: each.type for each in self.input.columns}
+        copies = tuple(
+            Column(
+                copy, of_input[key].with_nullable(True) if self._may_be_null(key) else of_input[key]
+            )
+            for key, copy in zip(self.keys, self.copies, strict=True)
+        )
+        return (*self.input.columns, *copies, Column(self.number, BIGINT.with_nullable(False)))
+
+    def _is_left(self, key: str) -> bool:
+        return any(key not in each for each in self.sets)
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return (self.input,)
+
+
+@dataclass(frozen=True)
+class Unnest(Rel):
+    """Each row once for each element of an array, map or multiset, with the element's columns.
+
+    ``outer``: a row without elements is given once, with NULLs. ``ordinality``: the last column is
+    the element's place, from 1.
+    """
+
+    input: Rel
+    expression: Expression
+    added: Columns
+    outer: bool
+    ordinality: bool
+
+    @property
+    def columns(self) -> Columns:
+        return (*self.input.columns, *self.added)
 
     @property
     def inputs(self) -> tuple[Rel, ...]:

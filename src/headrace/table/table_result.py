@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.types import Row
+from headrace.common.types import Row, RowKind
 from headrace.datastream._streams.closeable_iterator import CloseableIterator
 from headrace.errors import PlanError
 from headrace.sql.rel import Columns
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from headrace.common.job_client import JobClient
 
 __all__ = ["TableResult"]
+
+_KINDS = dict(zip(RowKind, ("+I", "-U", "+U", "-D"), strict=True))
 
 Open = Callable[[], CloseableIterator]
 """Starts the job, if it is not running, and returns its rows."""
@@ -97,7 +99,7 @@ class TableResult:
                 text_of(value, kind, self._time_zone)
                 for value, kind in zip(row._values, types, strict=True)
             ]
-            yield [str(row.get_row_kind()), *cells] if self._changes else cells
+            yield [_KINDS[row.get_row_kind()], *cells] if self._changes else cells
 
 
 def content_of(columns: Columns, rows: list[list[Any]]) -> TableResult:

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
 from headrace.sql.aggregates.table import AggregateFunction, find_aggregate
 from headrace.sql.convert import Converter
+from headrace.sql.dialect.nodes import TypeName
 from headrace.sql.expressions import ColumnRef, Expression, Literal
-from headrace.sql.rel import Aggregate, AggregateCall, Calc, Column, Rel
+from headrace.sql.rel import Aggregate, AggregateCall, Calc, Column, Expand, Rel
 from headrace.sql.resolve.calls import call_name
 from headrace.sql.resolve.scope import Scope, Source, unique_names
-from headrace.sql.types import AnyTimestampType, BooleanType
+from headrace.sql.types import BIGINT, AnyTimestampType, BooleanType
+
+SET_NUMBER = "$set"
+"""The column with the number of a row's grouping set."""
+
+_GROUPING = ("GROUPING", "GROUPING_ID", "GROUP_ID")
 
 PREFIX = "$"
 """Names of columns that no query names begin with it."""
@@ -54,6 +61,38 @@ class Grouping:
     keys: list[str] = field(default_factory=list)
     calls: dict[AggregateCall, str] = field(default_factory=dict)
     """The calls (without their names) and their columns."""
+    sets: list[tuple[str, ...]] = field(default_factory=lambda: [()])
+    """The grouping sets: each with its keys."""
+
+    def add_keys(self, node: exp.Expr) -> None:
+        """Add an item of GROUP BY: a key, or grouping sets; with others it is combined."""
+        self.sets = [
+            tuple(dict.fromkeys((*before, *keys)))
+            for before in self.sets
+            for keys in self._sets_of(node)
+        ]
+
+    def _sets_of(self, node: exp.Expr) -> list[tuple[str, ...]]:
+        match node:
+            case exp.GroupingSets():
+                return [keys for each in node.expressions for keys in self._sets_of(each)]
+            case exp.Rollup():
+                parts = [self._keys_of(each) for each in node.expressions]
+                prefixes = range(len(parts), -1, -1)
+                return [tuple(key for part in parts[:end] for key in part) for end in prefixes]
+            case exp.Cube():
+                parts = [self._keys_of(each) for each in node.expressions]
+                masks = product((True, False), repeat=len(parts))
+                return [
+                    tuple(key for part, has in zip(parts, mask, strict=True) if has for key in part)
+                    for mask in masks
+                ]
+        return [self._keys_of(node)]
+
+    def _keys_of(self, node: exp.Expr) -> tuple[str, ...]:
+        if isinstance(node, exp.Tuple):
+            return tuple(self.add_key(each) for each in node.expressions)
+        return (self.add_key(node.this if isinstance(node, exp.Paren) else node),)
 
     def add_key(self, node: exp.Expr) -> str:
         """Add an expression of GROUP BY; return its column."""
@@ -74,7 +113,9 @@ class Grouping:
             return exp.column(self._call(node, function), quoted=True)
         key = self._key_of(node)
         if key is not None:
-            return exp.column(key, quoted=True)
+            return exp.column(self._copy(key), quoted=True)
+        if (call_name(node) or "").upper() in _GROUPING:
+            return self._grouping(node)
         if isinstance(node, exp.Column):
             raise SqlValidationError(
                 f"expression {node.name!r} is not being grouped",
@@ -98,7 +139,38 @@ class Grouping:
             )
             for each, name in self.calls.items()
         )  # fmt: skip
-        return Aggregate(before, tuple(self.keys), calls)
+        if not self._expands:
+            return Aggregate(before, tuple(self.keys), calls)
+        copies = tuple(map(self._copy, self.keys))
+        expanded = Expand(before, tuple(self.keys), copies, tuple(self.sets), SET_NUMBER)
+        return Aggregate(expanded, (*copies, SET_NUMBER), calls)
+
+    @property
+    def _expands(self) -> bool:
+        return len(self.sets) > 1 or len(self.sets[0]) < len(self.keys)
+
+    def _copy(self, key: str) -> str:
+        return f"{PREFIX}key.{key}" if self._expands else key
+
+    def _grouping(self, node: exp.Expr) -> exp.Expr:
+        """Return the tree of GROUPING, GROUPING_ID or GROUP_ID: a number for each grouping set."""
+        keys = [self._key_of(each) for each in node.expressions]
+        if None in keys:
+            raise SqlValidationError(f"{node.sql()}: its arguments must be in GROUP BY")
+        numbers = [
+            sum((key not in kept) << place for place, key in enumerate(reversed(keys)))
+            if keys
+            else self.sets[:number].count(kept)
+            for number, kept in enumerate(self.sets)
+        ]
+        if not self._expands:
+            return _bigint(numbers[0])
+        number = exp.column(SET_NUMBER, quoted=True)
+        branches = [
+            exp.If(this=exp.EQ(this=number.copy(), expression=_bigint(place)), true=_bigint(value))
+            for place, value in enumerate(numbers)
+        ]
+        return exp.Case(ifs=branches[:-1], default=branches[-1].args["true"])
 
     def _key_of(self, node: exp.Expr) -> str | None:
         if not isinstance(node, exp.Condition) or isinstance(node, exp.Literal):
@@ -195,3 +267,8 @@ def scope_of(rel: Rel) -> Scope:
     """Return the scope of the columns of an aggregation."""
     columns: tuple[Column, ...] = rel.columns
     return Scope((Source(None, tuple(each.name for each in columns), columns),))
+
+
+def _bigint(value: int) -> exp.Expr:
+    kind = TypeName(this=BIGINT.with_nullable(False))
+    return exp.Cast(this=exp.Literal.number(value), to=kind)

@@ -9,8 +9,8 @@ from typing import Protocol
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
-from headrace.sql.coercion import common_type
 from headrace.sql.calls import cast
+from headrace.sql.coercion import common_type
 from headrace.sql.expressions import Expression, Literal
 from headrace.sql.rel import Aggregate, Calc, Column, Rel, Sort, Union, Values
 from headrace.sql.resolve.columns import ScopeConverter
@@ -146,9 +146,7 @@ class QueryResolver:
         group = node.args.get("group")
         if group is not None:
             for each in group.expressions:
-                if isinstance(each, exp.GroupingSets | exp.Cube | exp.Rollup):
-                    refuse("GROUPING SETS")
-                grouping.add_key(each)
+                grouping.add_keys(each)
         items = [(name, grouping.replace(tree)) for name, tree in items]
         having = node.args.get("having")
         condition = None if having is None else grouping.replace(having.this)

@@ -8,13 +8,23 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
-from headrace.sql.resolve.calls import call_name
-from headrace.sql.dialect.nodes import Descriptor, RowPattern, TableArgument
+from headrace.sql.dialect.nodes import Descriptor, JoinTree, RowPattern, TableArgument
 from headrace.sql.expressions import ColumnRef, Literal
-from headrace.sql.rel import Column, Rel, Values, Window, WindowKind, WindowSpec
+from headrace.sql.rel import Column, Columns, Rel, Unnest, Values, Window, WindowKind, WindowSpec
+from headrace.sql.resolve.calls import call_name
 from headrace.sql.resolve.refusals import refuse
 from headrace.sql.resolve.scope import Scope, Source, unique_names
-from headrace.sql.types import INT, AnyTimestampType, SecondIntervalType, TimestampType
+from headrace.sql.types import (
+    INT,
+    AnyTimestampType,
+    ArrayType,
+    MapType,
+    MultisetType,
+    RowType,
+    SecondIntervalType,
+    SqlType,
+    TimestampType,
+)
 
 if TYPE_CHECKING:
     from headrace.sql.resolve.query import QueryResolver
@@ -42,17 +52,51 @@ class SourceResolver:
         clause = node.args.get("from_")
         if clause is None:
             return _ONE_ROW, Scope(())
-        if node.args.get("joins"):
-            refuse("a join", node.args["joins"][0].sql())
-        if node.args.get("laterals"):
-            refuse("LATERAL TABLE", node.args["laterals"][0].sql())
+        if isinstance(clause.this, exp.Unnest):
+            rel, scope = _ONE_ROW, Scope(())
+            return self._unnested(rel, scope, clause.this, outer=False)
         rel, source = self._relation(clause.this)
-        return rel, Scope((source,))
+        scope = Scope((source,))
+        for join in node.args.get("joins") or ():
+            rel, scope = self._joined(rel, scope, join)
+        return rel, scope
+
+    def _joined(self, rel: Rel, scope: Scope, join: exp.Join) -> tuple[Rel, Scope]:
+        side = join.args.get("side") or ""
+        condition = join.args.get("on")
+        always = condition is None or (isinstance(condition, exp.Boolean) and condition.this)
+        if isinstance(join.this, exp.Unnest) and side in ("", "LEFT") and always:
+            return self._unnested(rel, scope, join.this, outer=side == "LEFT")
+        if isinstance(join.this, exp.Lateral):
+            refuse("LATERAL TABLE", join.sql()[:100])
+        refuse("a join", join.sql()[:100])
+
+    def _unnested(self, rel: Rel, scope: Scope, node: exp.Unnest, outer: bool) -> tuple[Rel, Scope]:
+        (tree,) = node.expressions
+        expression = self._queries.converter(scope).expression(tree)
+        added = _columns_of_elements(expression.type)
+        if added is None:
+            raise SqlValidationError(f"UNNEST takes an ARRAY, MAP or MULTISET: {tree.sql()}")
+        ordinality = bool(node.args.get("offset"))
+        if ordinality:
+            added = (*added, Column("ORDINALITY", INT.with_nullable(False)))
+        if outer:
+            added = tuple(Column(each.name, each.type.with_nullable(True)) for each in added)
+        alias = node.args.get("alias")
+        given = [] if alias is None else [each.name for each in alias.args.get("columns") or ()]
+        if given and len(given) != len(added):
+            raise SqlValidationError(f"UNNEST gives {len(added)} columns, not {len(given)}")
+        names = tuple(given) or tuple(column.name for column in added)
+        taken = [column.name for column in rel.columns]
+        inner = unique_names([*taken, *names])[len(taken) :]
+        columns = tuple(Column(name, each.type) for name, each in zip(inner, added, strict=True))
+        source = Source(None if alias is None else alias.name, names, columns)
+        made = Unnest(rel, expression, columns, outer, ordinality)
+        return made, Scope((*scope.sources, source))
 
     def _relation(self, node: exp.Expr) -> tuple[Rel, Source]:
-        for clause, name in {"joins": "a join", "laterals": "LATERAL TABLE"}.items():
-            if node.args.get(clause):
-                refuse(name, node.args[clause][0].sql())
+        if isinstance(node, JoinTree):
+            refuse("a join", node.sql()[:100])
         rel, default = self._rows(node)
         alias = node.args.get("alias")
         names = tuple(column.name for column in rel.columns)
@@ -73,8 +117,6 @@ class SourceResolver:
                 return self._queries.query(node), None
             case exp.Values():
                 return self._queries.values(node), None
-            case exp.Unnest():
-                refuse("UNNEST")
             case exp.Lateral():
                 refuse("LATERAL TABLE")
             case exp.Table() if isinstance(node.this, exp.Identifier):
@@ -150,6 +192,21 @@ class SourceResolver:
         return int(found.value)
 
 
+def _columns_of_elements(kind: SqlType) -> Columns | None:
+    """Return the columns that UNNEST makes of a value; None: it has no elements."""
+    if isinstance(kind, MapType):
+        return Column("KEY", kind.key), Column("VALUE", kind.value)
+    if not isinstance(kind, ArrayType | MultisetType):
+        return None
+    element = kind.element
+    if isinstance(element, RowType):
+        return tuple(
+            Column(each.name, each.type.with_nullable(each.type.nullable or element.nullable))
+            for each in element.fields
+        )
+    return (Column("EXPR$0", element),)
+
+
 def windowed(rel: Rel, spec: WindowSpec, time: Column) -> Window:
     """Return the rows with their windows' borders as three more columns."""
     assert isinstance(time.type, AnyTimestampType)
@@ -199,9 +256,7 @@ def _time_column(rel: Rel, node: exp.Expr | None, name: str) -> Column:
     return column
 
 
-def _named(
-    name: str, nodes: Sequence[exp.Expr], parameters: Sequence[str]
-) -> dict[str, exp.Expr]:
+def _named(name: str, nodes: Sequence[exp.Expr], parameters: Sequence[str]) -> dict[str, exp.Expr]:
     """Return the arguments of a call by the names of its parameters."""
     found: dict[str, exp.Expr] = {}
     for place, node in enumerate(nodes):

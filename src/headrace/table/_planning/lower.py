@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream.data_stream import DataStream
-from headrace.operators.columns.calc import CalcSpec
+from headrace.operators.columns.calc import BatchFunction, CalcSpec
 from headrace.operators.columns.group_aggregate import Aggregated, GroupAggregateSpec
+from headrace.operators.columns.sort import LimitSpec, SortSpec
 from headrace.runtime.columns.selectors import ByColumns
+from headrace.runtime.operator import OperatorSpec
 from headrace.sql.aggregates.table import find_aggregate, make_accumulator
-from headrace.sql.expressions import Literal
+from headrace.sql.expressions import ColumnRef, Literal
 from headrace.sql.projection import Projection
 from headrace.sql.rel import (
     Aggregate,
@@ -21,20 +24,28 @@ from headrace.sql.rel import (
     Calc,
     Column,
     Columns,
+    Expand,
     Rel,
     Scan,
+    Sort,
     StreamScan,
     Union,
+    Unnest,
     Values,
     Watermark,
+    Window,
     WindowAggregate,
 )
+from headrace.sql.repeating import AssignedWindows, GroupingSets, Unnested
 from headrace.sql.resolve.refusals import refuse
 from headrace.sql.resolve.scope import reference
 from headrace.sql.rules.changelog import INSERTS, changelog_mode
-from headrace.sql.types import INT, TimestampLtzType, to_arrow_schema
+from headrace.sql.types import BOOLEAN, INT, TimestampLtzType, to_arrow_schema
 from headrace.table._planning.watermarks import WATERMARK, constant_delay_ms, strategy_of
 from headrace.table._planning.windows import GroupAggregates, WindowRows, assigner_of
+
+COUNTED = "$counted"
+"""Begins the names of columns that say whether a row counts, for the aggregates of each filter."""
 
 ALL = "$all"
 """The key column of an aggregation without keys: 0 in every row."""
@@ -92,10 +103,23 @@ class Lowering:
                 return self._aggregate(rel)
             case WindowAggregate():
                 return self._window_aggregate(rel)
+            case Expand():
+                return self._repeated(rel.input, GroupingSets(rel), "Expand")
+            case Unnest():
+                return self._repeated(rel.input, Unnested(rel, self._time_zone), "Unnest")
+            case Window() if rel.window.kind != "SESSION":
+                return self._repeated(rel.input, AssignedWindows(rel), "WindowTableFunction")
+            case Sort():
+                return self._sort(rel)
             case Union():
                 first, *others = [self.lower(part) for part in rel.parts]
                 return first.union(*others) if others else first
         refuse(type(rel).__name__)
+
+    def _repeated(self, before: Rel, function: BatchFunction, name: str) -> DataStream:
+        spec = CalcSpec(function, schema_of(before.columns))
+        stream = self.lower(before)._add(spec, call_site(), "sql").name(name)
+        return stream.set_description(f"{name}({function.summary})")
 
     def _watermark(self, rel: Watermark) -> DataStream:
         columns = rel.input.columns
@@ -121,10 +145,12 @@ class Lowering:
 
     def _aggregate(self, rel: Aggregate) -> DataStream:
         given = self.mode(rel.input)
-        if not rel.keys:
-            before, keys = _with_constant_key(rel.input), (ALL,)
-        else:
+        if rel.keys:
             before, keys = rel.input, rel.keys
+        elif self._batch:
+            return self.lower(_with_a_group(rel))
+        else:
+            before, keys = _with_constant_key(rel.input), (ALL,)
         key_columns = _chosen(before.columns, keys)
         results = tuple(column for column in rel.columns if column.name not in rel.keys)
         result = (*key_columns, *results)
@@ -164,10 +190,30 @@ class Lowering:
         return tuple(made)
 
     def _keyed(
-        self, before: Rel, keys: tuple[str, ...], spec: GroupAggregateSpec, rel: Rel
+        self, before: Rel, keys: tuple[str, ...], spec: OperatorSpec, rel: Rel
     ) -> DataStream:
         keyed = self.lower(before).key_by(ByColumns(*keys))
-        return keyed._add(spec, call_site(), "sql").uid(identity(rel))
+        made = keyed._add(spec, call_site(), "sql", inputs=keyed._keyed_edges())
+        return made.uid(identity(rel))
+
+    def _sort(self, rel: Sort) -> DataStream:
+        before = _with_constant_key(rel.input)
+        schema = schema_of(before.columns)
+        if self._batch:
+            spec: OperatorSpec = SortSpec(rel.keys, rel.offset, rel.limit, schema)
+        elif rel.keys or rel.limit is None:
+            refuse("ORDER BY in a stream")
+        elif self.mode(rel.input) != INSERTS:
+            refuse("LIMIT of rows that change in a stream")
+        else:
+            spec = LimitSpec(rel.offset, rel.limit, schema)
+        stream = self._keyed(before, (ALL,), spec, rel)
+        function = Projection(
+            before.columns,
+            tuple(c.name for c in rel.columns),
+            tuple(map(reference, rel.columns)),
+        )
+        return stream._add(CalcSpec(function, schema), call_site(), "sql")
 
     def _window_aggregate(self, rel: WindowAggregate) -> DataStream:
         given = self.mode(rel.input)
@@ -214,6 +260,37 @@ def _with_constant_key(rel: Rel) -> Rel:
     columns = rel.columns
     names = (*(column.name for column in columns), ALL)
     return Calc(rel, names, (*map(reference, columns), Literal(INT.with_nullable(False), 0)))
+
+
+def _with_a_group(rel: Aggregate) -> Rel:
+    """Return an aggregation without keys that gives a row for no rows, as it must in a batch.
+
+    A row that no aggregate counts is added.
+    """
+    columns = rel.input.columns
+    counted = BOOLEAN.with_nullable(False)
+    inner = tuple(map(reference, columns))
+    filters = [*dict.fromkeys(call.filter for call in rel.calls)]
+    places = {each: f"{COUNTED}{number}" for number, each in enumerate(filters)}
+    types = {column.name: column.type for column in columns}
+    kept = [
+        Literal(counted, True) if each is None else ColumnRef(types[each], each) for each in filters
+    ]
+    fields = (
+        *(Column(c.name, c.type.with_nullable(True)) for c in columns),
+        *(Column(places[each], BOOLEAN) for each in filters),
+        Column(ALL, INT.with_nullable(False)),
+    )
+    key = Literal(INT.with_nullable(False), 0)
+    rows = Calc(rel.input, tuple(c.name for c in fields), (*inner, *kept, key))
+    row = (
+        *(Literal(c.type.with_nullable(True), None) for c in columns),
+        *(Literal(counted, False) for _ in filters),
+        key,
+    )
+    calls = tuple(replace(call, filter=places[call.filter]) for call in rel.calls)
+    made = Aggregate(Union((Values((row,), fields), rows)), (ALL,), calls)
+    return Calc(made, tuple(c.name for c in rel.columns), tuple(map(reference, rel.columns)))
 
 
 def _calls(calls: Sequence[AggregateCall]) -> str:

@@ -1,0 +1,187 @@
+"""Functions of batches that give rows more than once: for each grouping set, for each window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.sql.evaluate import compile_expressions
+from headrace.sql.functions.function import Session
+from headrace.sql.projection import Projected
+from headrace.sql.rel import Expand, Unnest, Window
+from headrace.sql.types import (
+    BIGINT,
+    MapType,
+    MultisetType,
+    RowType,
+    SqlType,
+    TimestampLtzType,
+    to_arrow,
+    to_arrow_schema,
+)
+
+
+@dataclass(frozen=True)
+class GroupingSets:
+    """Each row once for each grouping set."""
+
+    expand: Expand
+
+    @property
+    def summary(self) -> str:
+        """What it computes, for ``explain``."""
+        sets = ", ".join(f"({', '.join(each)})" for each in self.expand.sets)
+        return f"groupingSets=[{sets}]"
+
+    def compile(self) -> Callable[[Any, int], Projected]:
+        """Return the function: of a batch and the time of day (ms)."""
+        import numpy as np
+        import pyarrow as pa
+
+        expand = self.expand
+        columns = expand.columns
+        schema = to_arrow_schema((c.name for c in columns), (c.type for c in columns))
+        count = len(expand.sets)
+
+        def repeat(batch: Any, now_ms: int) -> Projected:
+            rows = np.repeat(np.arange(batch.num_rows), count)
+            numbers = np.tile(np.arange(count), batch.num_rows)
+            taken = batch.take(pa.array(rows))
+            arrays = [*taken.columns]
+            for key in expand.keys:
+                outside = np.array([key not in each for each in expand.sets])[numbers]
+                column = taken.column(batch.schema.get_field_index(key))
+                missing = pa.scalar(None, column.type)
+                arrays.append(pa.compute.if_else(pa.array(outside), missing, column))
+            arrays.append(pa.array(numbers, to_arrow(BIGINT)))
+            return pa.RecordBatch.from_arrays(arrays, schema=schema), rows
+
+        return repeat
+
+
+@dataclass(frozen=True)
+class AssignedWindows:
+    """Each row once for each of its windows, with their borders; not for sessions.
+
+    ``shift_ms``: how far the local time of a TIMESTAMP_LTZ is ahead of UTC.
+    """
+
+    window: Window
+    shift_ms: int = 0
+
+    @property
+    def summary(self) -> str:
+        """What it computes, for ``explain``."""
+        return str(self.window.window)
+
+    def compile(self) -> Callable[[Any, int], Projected]:
+        """Return the function: of a batch and the time of day (ms)."""
+        import numpy as np
+        import pyarrow as pa
+
+        spec, columns, shift_ms = self.window.window, self.window.columns, self.shift_ms
+        schema = to_arrow_schema((c.name for c in columns), (c.type for c in columns))
+        size, slide, offset = spec.size_ms, spec.slide_ms, spec.offset_ms
+        local = isinstance(columns[-1].type, TimestampLtzType)
+        border = schema.field(len(schema) - 2).type
+
+        def windows_of(at: Any) -> tuple[Any, Any, Any]:
+            """Return row numbers, starts and ends."""
+            numbers = np.arange(len(at))
+            if spec.kind == "TUMBLE":
+                start = at - (at - offset) % size
+                return numbers, start, start + size
+            if spec.kind == "HOP":
+                last = at - (at - offset) % slide
+                count = -(-size // slide)
+                starts = last[:, None] - np.arange(count) * slide
+                rows, places = np.nonzero(starts + size > at[:, None])
+                start = starts[rows, places]
+                return rows, start, start + size
+            first = at - (at - offset) % size
+            ends = first[:, None] + np.arange(1, size // slide + 1) * slide
+            rows, places = np.nonzero(ends > at[:, None])
+            return rows, first[rows], ends[rows, places]
+
+        def assign(batch: Any, now_ms: int) -> Projected:
+            column = batch.column(batch.schema.get_field_index(spec.time))
+            at = column.cast(pa.timestamp("ms", column.type.tz)).cast(pa.int64())
+            known = np.flatnonzero(~np.asarray(at.is_null()))
+            rows, start, end = windows_of(at.take(pa.array(known)).to_numpy() + shift_ms)
+            rows = known[rows]
+            arrays = [*batch.take(pa.array(rows)).columns]
+            arrays += [pa.array(start).cast(border), pa.array(end).cast(border)]
+            last = end - 1 - (shift_ms if local else 0)
+            arrays.append(pa.array(last).cast(schema.field(len(schema) - 1).type))
+            return pa.RecordBatch.from_arrays(arrays, schema=schema), rows
+
+        return assign
+
+
+@dataclass(frozen=True)
+class Unnested:
+    """Each row once for each of its elements."""
+
+    unnest: Unnest
+    time_zone: str = "UTC"
+
+    @property
+    def summary(self) -> str:
+        """What it computes, for ``explain``."""
+        return f"unnest=[{self.unnest.expression}]"
+
+    def compile(self) -> Callable[[Any, int], Projected]:
+        """Return the function: of a batch and the time of day (ms)."""
+        import numpy as np
+        import pyarrow as pa
+
+        unnest = self.unnest
+        columns, kind = unnest.columns, unnest.expression.type
+        schema = to_arrow_schema((c.name for c in columns), (c.type for c in columns))
+        before = unnest.input.columns
+        given = to_arrow_schema((c.name for c in before), (c.type for c in before))
+        compute = compile_expressions([unnest.expression], given)
+        session_of = Session
+
+        def repeat(batch: Any, now_ms: int) -> Projected:
+            (values,) = compute(batch, session_of(self.time_zone, now_ms))
+            rows: list[int] = []
+            found: list[tuple[Any, ...]] = []
+            for row, value in enumerate(values.to_pylist()):
+                elements = [] if value is None else [*_elements(value, kind)]
+                if not elements and unnest.outer:
+                    elements = [(None,) * len(unnest.added)]
+                for place, element in enumerate(elements, 1):
+                    rows.append(row)
+                    found.append((*element, place) if unnest.ordinality and value else element)
+            indices = np.array(rows, np.int64)
+            arrays = [*batch.take(pa.array(indices)).columns]
+            fields = [*schema][len(arrays) :]
+            by_column = zip(*found, strict=True) if found else [()] * len(fields)
+            arrays += [
+                pa.array(each, field.type) for each, field in zip(by_column, fields, strict=True)
+            ]
+            return pa.RecordBatch.from_arrays(arrays, schema=schema), indices
+
+        return repeat
+
+
+def _elements(value: Any, kind: SqlType) -> Any:
+    """Yield the columns of each element."""
+    if isinstance(kind, MapType):
+        yield from value
+        return
+    if isinstance(kind, MultisetType):
+        for element, count in value:
+            for _ in range(count):
+                yield _columns_of(element, kind.element)
+        return
+    for element in value:
+        yield _columns_of(element, kind.element)  # type: ignore[attr-defined]
+
+
+def _columns_of(element: Any, kind: SqlType) -> tuple[Any, ...]:
+    if not isinstance(kind, RowType):
+        return (element,)
+    return (None,) * len(kind.fields) if element is None else (*element.values(),)
