@@ -266,9 +266,7 @@ class Expand(Rel):
     def columns(self) -> Columns:
         of_input = {each.name: each.type for each in self.input.columns}
         copies = tuple(
-            Column(
-                copy, of_input[key].with_nullable(True) if self._may_be_null(key) else of_input[key]
-            )
+            Column(copy, of_input[key].with_nullable(of_input[key].nullable or self._is_left(key)))
             for key, copy in zip(self.keys, self.copies, strict=True)
         )
         return (*self.input.columns, *copies, Column(self.number, BIGINT.with_nullable(False)))

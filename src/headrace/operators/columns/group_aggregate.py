@@ -19,6 +19,7 @@ from headrace.operators.columns.gathering import (
     UPDATE_BEFORE,
     KeyedColumnOperator,
 )
+from headrace.operators.columns.vectors import VectorAggregates
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import Emits, NodeProgram, Operator, OperatorSpec, Traits
 from headrace.runtime.state.backend import StateBackend, Timer
@@ -98,6 +99,7 @@ class GroupAggregateOperator(KeyedColumnOperator):
         super().__init__(spec.schema)
         self._spec = spec
         self._accumulators = [each.accumulator for each in spec.aggregates]
+        self._vectors = VectorAggregates.of(spec.aggregates, spec.schema, spec.retracts)
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         super().open(node, context, key_context)
@@ -105,44 +107,80 @@ class GroupAggregateOperator(KeyedColumnOperator):
         context.states.declare(SLOT, VALUE, type_data("PICKLED_BYTE_ARRAY"))
 
     def take(self, columns: Columns, codes: np.ndarray[Any, Any], distinct: list[Any]) -> None:
-        """Add and retract row by row."""
-        backend, batch, spec = self.key_context.backend, columns.batch, self._spec
-        rows = _argument_rows(batch, spec.aggregates)
+        """Add and retract rows: all at once where the aggregates allow it, otherwise each."""
+        if not len(columns):
+            return
         kinds = columns.kinds
-        retracted = None if kinds is None else ((kinds == UPDATE_BEFORE) | (kinds == DELETE))
+        minus = None if kinds is None else ((kinds == UPDATE_BEFORE) | (kinds == DELETE))
+        backend = self.key_context.backend
         entries = [backend.enter(key) for key in distinct]
         states = [entry.get(SLOT) for entry in entries]
-        changes = _Changes(spec.updates_before)
-        record = changes.add if spec.emits == "each" else None
-        for row, code in enumerate(codes.tolist()):
-            minus = retracted is not None and bool(retracted[row])
-            state = states[code]
-            if state is None:
-                if minus:
-                    continue  # what was never added; Flink ignores it, too
-                state = states[code] = [0, *(each.zero() for each in self._accumulators)]
-                before = None
-            else:
-                before = self._results(state) if record is not None else None
-            state[0] += -1 if minus else 1
-            for number, values in enumerate(rows(row), 1):
-                if values is not None:
-                    each = self._accumulators[number - 1]
-                    change = each.retract if minus else each.add
-                    state[number] = change(state[number], values)
-            gone = state[0] <= 0 and spec.retracts
-            if record is not None:
-                record(row, before, None if gone else self._results(state))
-            if gone:
-                states[code] = None
+        take = self._take_at_once if self._vectors is not None else self._take_each
+        made = take(columns, codes, minus, states)
         for key, entry, state in zip(distinct, entries, states, strict=True):
             if state is not None:
                 entry[SLOT] = state
             else:
                 entry.pop(SLOT, None)
             backend.changed(key)
-        if record is not None and changes.rows:
-            self.outputs.columns(changes.columns(batch, spec))
+        if made is not None:
+            self.outputs.columns(made)
+
+    def _take_at_once(
+        self,
+        columns: Columns,
+        codes: np.ndarray[Any, Any],
+        minus: np.ndarray[Any, Any] | None,
+        states: list[list[Any] | None],
+    ) -> Columns | None:
+        vectors, spec, batch = self._vectors, self._spec, columns.batch
+        assert vectors is not None, "asked before"
+        contributions = vectors.contributions(batch, minus)
+        before = vectors.load(states)
+        if spec.emits == "last":
+            states[:] = vectors.store(vectors.totals(codes, contributions, before))
+            return None
+        after, previous = vectors.running(codes, contributions, before)
+        if minus is not None and int(after[0].min()) < 0:
+            return self._take_each(columns, codes, minus, states)  # some were never added
+        last = _last_rows(codes, len(states))
+        stored = vectors.store([array[last] for array in after])
+        states[:] = [state if state[0] > 0 else None for state in stored]
+        return changed_rows(spec, batch, vectors, before, after, previous)
+
+    def _take_each(
+        self,
+        columns: Columns,
+        codes: np.ndarray[Any, Any],
+        minus: np.ndarray[Any, Any] | None,
+        states: list[list[Any] | None],
+    ) -> Columns | None:
+        batch, spec = columns.batch, self._spec
+        rows = _argument_rows(batch, spec.aggregates)
+        changes = _Changes(spec.updates_before)
+        record = changes.add if spec.emits == "each" else None
+        for row, code in enumerate(codes.tolist()):
+            retracts = minus is not None and bool(minus[row])
+            state = states[code]
+            if state is None:
+                if retracts:
+                    continue  # what was never added; Flink ignores it, too
+                state = states[code] = [0, *(each.zero() for each in self._accumulators)]
+                before = None
+            else:
+                before = self._results(state) if record is not None else None
+            state[0] += -1 if retracts else 1
+            for number, values in enumerate(rows(row), 1):
+                if values is not None:
+                    each = self._accumulators[number - 1]
+                    change = each.retract if retracts else each.add
+                    state[number] = change(state[number], values)
+            gone = state[0] <= 0
+            if record is not None:
+                record(row, before, None if gone else self._results(state))
+            if gone:
+                states[code] = None
+        return changes.columns(batch, spec) if changes.rows else None
 
     def _results(self, state: list[Any]) -> list[Any]:
         return [each.result(part) for each, part in zip(self._accumulators, state[1:], strict=True)]
@@ -171,6 +209,68 @@ class GroupAggregateOperator(KeyedColumnOperator):
 
     def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Do nothing: it sets no timers."""
+
+
+def _last_rows(codes: np.ndarray[Any, Any], keys: int) -> np.ndarray[Any, Any]:
+    """Return the last row of each key."""
+    import numpy as np
+
+    last = np.empty(keys, np.int64)
+    last[codes] = np.arange(len(codes))  # of several assignments the last one counts
+    return last
+
+
+def changed_rows(
+    spec: GroupAggregateSpec,
+    batch: Any,
+    vectors: VectorAggregates,
+    before: Sequence[np.ndarray[Any, Any]],
+    after: Sequence[np.ndarray[Any, Any]],
+    previous: np.ndarray[Any, Any],
+) -> Columns | None:
+    """Return the changes that rows make, in order.
+
+    ``before``: the parts of each key before all rows; ``after``: those after each row.
+    ``previous``: where the state before each row is among those of both, one after the other.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    from headrace.runtime.columns.batch import Columns
+    from headrace.runtime.columns.shapes import NAMED_ROWS
+
+    parts = [np.concatenate(each) for each in zip(before, after, strict=True)]
+    results = vectors.results(parts)
+    count = len(previous)
+    now = np.arange(count) + len(before[0])
+    had, has = parts[0][previous] > 0, parts[0][now] > 0
+    differs = np.zeros(count, bool)
+    for each in results:
+        differs |= _differ(each.take(pa.array(previous)), each.take(pa.array(now)))
+    first = np.where(had & ~has, DELETE, np.where(had & has & differs, UPDATE_BEFORE, -1))
+    second = np.where(~had & has, INSERT, np.where(had & has & differs, UPDATE_AFTER, -1))
+    if not spec.updates_before:
+        first = np.where(first == UPDATE_BEFORE, -1, first)
+    kinds = np.stack([first, second], axis=1).ravel().astype(np.int8)
+    places = np.stack([previous, now], axis=1).ravel()
+    chosen = np.flatnonzero(kinds >= 0)
+    if not len(chosen):
+        return None
+    rows, places = pa.array(chosen // 2), pa.array(places[chosen])
+    arrays = [batch.column(key).take(rows) for key in spec.keys]
+    arrays += [each.take(places) for each in results]
+    made = pa.RecordBatch.from_arrays(arrays, schema=spec.result)
+    return Columns(made, NAMED_ROWS, None, kinds[chosen])
+
+
+def _differ(one: Any, other: Any) -> np.ndarray[Any, Any]:
+    """Return where two arrays differ; NULLs are equal, and so are NaN."""
+    import numpy as np
+    import pyarrow.compute as pc
+
+    equal = pc.fill_null(pc.equal(one, other), fill_value=False)
+    both_null = pc.and_(one.is_null(), other.is_null())
+    return ~np.asarray(pc.or_(equal, both_null))
 
 
 class _Changes:

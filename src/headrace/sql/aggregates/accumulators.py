@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from headrace.operators.columns.group_aggregate import Accumulator
+from headrace.operators.columns.vectors import Part
 from headrace.sql.types import (
-    BytesType,
     DecimalType,
+    DoubleType,
     FloatType,
     IntegerType,
     SqlType,
+    to_arrow,
 )
 
 _EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
@@ -24,6 +26,19 @@ _EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
 @dataclass(frozen=True)
 class Count:
     """How many rows have no NULL among the arguments; of COUNT(*) all."""
+
+    parts: ClassVar[tuple[Part, ...]] = ("count",)
+
+    def to_parts(self, state: int) -> tuple[int]:
+        return (state,)
+
+    def from_parts(self, parts: tuple[int, ...]) -> int:
+        return parts[0]
+
+    def results(self, parts: Sequence[Any]) -> Any:
+        import pyarrow as pa
+
+        return pa.array(parts[0], pa.int64())
 
     def zero(self) -> int:
         return 0
@@ -52,6 +67,28 @@ class Sum:
     of: SqlType
     type: SqlType
     empty: Any = None
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Sum and count, of integers and doubles."""
+        return ("sum", "count") if isinstance(self.of, IntegerType | DoubleType) else ()
+
+    def to_parts(self, state: SumState) -> tuple[Any, ...]:
+        total, count = state
+        return (_wrapped(total, 64) if isinstance(self.of, IntegerType) else total, count)
+
+    def from_parts(self, parts: tuple[Any, ...]) -> SumState:
+        return parts[0], parts[1]
+
+    def results(self, parts: Sequence[Any]) -> Any:
+        import pyarrow as pa
+
+        total, count = parts
+        if isinstance(self.type, IntegerType):
+            total = total.astype(f"int{self.type.bits}")  # wraps around, as in Java
+        empty = count == 0
+        found = pa.array(total, to_arrow(self.type), mask=empty)
+        return found if self.empty is None else found.fill_null(self.empty)
 
     def zero(self) -> SumState:
         return (Decimal(0) if isinstance(self.of, DecimalType) else 0, 0)
@@ -83,13 +120,29 @@ class Sum:
 class Average(Sum):
     """The average of the values that are not NULL; of integers without what is after the point."""
 
+    def results(self, parts: Sequence[Any]) -> Any:
+        import numpy as np
+        import pyarrow as pa
+
+        total, count = parts
+        divisor = np.where(count == 0, 1, count)
+        with np.errstate(all="ignore"):
+            if isinstance(self.of, IntegerType):
+                quotient = total // divisor
+                quotient += (quotient < 0) & (quotient * divisor != total)  # towards zero
+                found = quotient.astype(f"int{self.of.bits}")
+            else:
+                found = total / divisor
+        return pa.array(found, to_arrow(self.type), mask=count == 0)
+
     def result(self, state: SumState) -> Any:
         total, count = state
         if count == 0:
             return None
         if isinstance(self.of, IntegerType):
-            quotient = abs(_wrapped(total, 64)) // count
-            return _wrapped(-quotient if total < 0 else quotient, self.of.bits)
+            wrapped = _wrapped(total, 64)
+            quotient = abs(wrapped) // count
+            return _wrapped(-quotient if wrapped < 0 else quotient, self.of.bits)
         if isinstance(self.of, DecimalType):
             return fitted(_EXACT.divide(total, Decimal(count)), self.type)
         return total / count
@@ -103,6 +156,27 @@ class Extreme:
     """The least or greatest value; values are never taken back."""
 
     greatest: bool
+    of: SqlType
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The value and the count, of integers."""
+        if not isinstance(self.of, IntegerType):
+            return ()  # a NaN is greater than all other floats
+        return ("max" if self.greatest else "min", "count")
+
+    def to_parts(self, state: Any) -> tuple[Any, ...]:
+        return (state, 0 if state is None else 1)
+
+    def from_parts(self, parts: tuple[Any, ...]) -> Any:
+        return parts[0] if parts[1] else None
+
+    def results(self, parts: Sequence[Any]) -> Any:
+        import pyarrow as pa
+
+        value, count = parts
+        kind = to_arrow(self.of)
+        return pa.array(value.astype(kind.to_pandas_dtype()), kind, mask=count == 0)
 
     def zero(self) -> Any:
         return None
@@ -347,11 +421,3 @@ def _as_float32(value: float) -> float:
     import numpy as np
 
     return float(np.float32(value))
-
-
-def is_binary(kind: SqlType) -> bool:
-    """Return whether values are bytes."""
-    return isinstance(kind, BytesType)
-
-
-Make = Callable[..., Accumulator]

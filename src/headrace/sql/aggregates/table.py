@@ -94,7 +94,7 @@ def _array_type(types: Types) -> SqlType | None:
 
 def _extreme(greatest: bool) -> Make:
     def make(types: Types, result: SqlType, retracts: bool, constants: Any) -> Accumulator:
-        return kept.ExtremeOfValues(greatest) if retracts else kept.Extreme(greatest)
+        return kept.ExtremeOfValues(greatest) if retracts else kept.Extreme(greatest, types[0])
 
     return make
 

@@ -1,0 +1,272 @@
+"""Aggregates over arrays: the same states and results as row by row, for all rows of a block.
+
+The state of such an aggregate is a few numbers for each key: its *parts*. What a row contributes to
+a part is a number; contributions are added up, or the least or greatest is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from headrace.operators.columns.group_aggregate import Aggregated
+
+    Array = np.ndarray[Any, Any]
+
+Part = Literal["rows", "count", "sum", "min", "max"]
+"""What a part is: of the rows, or of an argument's values that are not NULL."""
+
+_LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
+
+
+class VectorAccumulator(Protocol):
+    """An ``Accumulator`` whose states are parts."""
+
+    parts: tuple[Part, ...]
+
+    def to_parts(self, state: Any) -> tuple[Any, ...]:
+        """Return the parts of a state."""
+
+    def from_parts(self, parts: tuple[Any, ...]) -> Any:
+        """Return the state of parts."""
+
+    def results(self, parts: Sequence[Array]) -> Any:
+        """Return the results of many states as an Arrow array, from an array for each part."""
+
+
+@dataclass(frozen=True)
+class _PartOf:
+    kind: Part
+    argument: str | None
+    filter: str | None
+    is_float: bool
+
+
+@dataclass(frozen=True)
+class VectorAggregates:
+    """The aggregates of an operator, if all of them have parts of numbers.
+
+    Part 0 counts the rows of a key; then come the parts of each aggregate.
+    """
+
+    aggregates: tuple[Aggregated, ...]
+    parts: tuple[_PartOf, ...]
+    slices: tuple[slice, ...]
+
+    @classmethod
+    def of(cls, aggregates: Sequence[Aggregated], schema: Any, retracts: bool) -> Self | None:
+        """Return them; None if some must be computed row by row.
+
+        What is taken back must be a sum of integers: a sum of floats would keep a rest.
+        """
+        import pyarrow as pa
+
+        parts = [_PartOf("rows", None, None, False)]
+        slices = []
+        for each in aggregates:
+            kinds = getattr(each.accumulator, "parts", ())
+            types = [schema.field(name).type for name in each.arguments]
+            if not kinds or len(types) > 1:
+                return None
+            is_float = bool(types) and pa.types.is_float64(types[0])
+            numbers = not types or is_float or pa.types.is_integer(types[0])
+            if not numbers and kinds != ("count",):
+                return None
+            if retracts and (is_float or not {*kinds} <= {"rows", "count", "sum"}):
+                return None
+            begin = len(parts)
+            argument = each.arguments[0] if types else None
+            for kind in kinds:
+                adds_floats = is_float and kind in ("sum", "min", "max")
+                parts.append(_PartOf(kind, argument, each.filter, adds_floats))
+            slices.append(slice(begin, len(parts)))
+        return cls(tuple(aggregates), tuple(parts), tuple(slices))
+
+    def contributions(self, batch: Any, minus: Array | None) -> list[Array]:
+        """Return what each row contributes to each part; ``minus``: rows that are taken back."""
+        import numpy as np
+
+        count = batch.num_rows
+        sign = np.ones(count, np.int64)
+        if minus is not None:
+            sign[minus] = -1
+        found: list[Array] = []
+        masks: dict[tuple[str | None, str | None], Array | None] = {}
+        for part in self.parts:
+            where = (part.argument, part.filter)
+            if where not in masks:
+                masks[where] = _mask(batch, *where)
+            mask = masks[where]
+            found.append(_contribution(part, batch, sign, mask))
+        return found
+
+    def zeros(self, keys: int) -> list[Array]:
+        """Return the parts of keys without rows."""
+        import numpy as np
+
+        made = []
+        for part in self.parts:
+            kind: Any = np.float64 if part.is_float else np.int64
+            made.append(np.full(keys, _neutral(part), kind))
+        return made
+
+    def load(self, states: Sequence[list[Any] | None]) -> list[Array]:
+        """Return the parts of stored states, which the row by row way has, too."""
+        parts = self.zeros(len(states))
+        for place, state in enumerate(states):
+            if state is None:
+                continue
+            parts[0][place] = state[0]
+            for each, where, kept in zip(self.aggregates, self.slices, state[1:], strict=True):
+                values = each.accumulator.to_parts(kept)  # type: ignore[attr-defined]
+                for array, value in zip(parts[where], values, strict=True):
+                    if value is not None:
+                        array[place] = value
+        return parts
+
+    def store(self, parts: Sequence[Array]) -> list[list[Any]]:
+        """Return states, as ``load`` takes them."""
+        columns: list[list[Any]] = [parts[0].tolist()]
+        for each, where in zip(self.aggregates, self.slices, strict=True):
+            of_states = zip(*(array.tolist() for array in parts[where]), strict=True)
+            from_parts = each.accumulator.from_parts  # type: ignore[attr-defined]
+            columns.append([from_parts(found) for found in of_states])
+        return [[*state] for state in zip(*columns, strict=True)]
+
+    def results(self, parts: Sequence[Array]) -> list[Any]:
+        """Return the results as Arrow arrays, one for each aggregate."""
+        return [
+            each.accumulator.results(parts[where])  # type: ignore[attr-defined]
+            for each, where in zip(self.aggregates, self.slices, strict=True)
+        ]
+
+    def totals(
+        self, codes: Array, contributions: Sequence[Array], initial: Sequence[Array]
+    ) -> list[Array]:
+        """Return the parts of each key after all rows."""
+        import numpy as np
+
+        totals = []
+        for part, values, before in zip(self.parts, contributions, initial, strict=True):
+            after = before.copy()
+            with np.errstate(all="ignore"):
+                if part.kind == "min":
+                    np.minimum.at(after, codes, values)
+                elif part.kind == "max":
+                    np.maximum.at(after, codes, values)
+                elif part.is_float:
+                    np.add.at(after, codes, values)
+                else:
+                    after += _integer_sums(codes, values, len(after))
+            totals.append(after)
+        return totals
+
+    def running(
+        self, codes: Array, contributions: Sequence[Array], initial: Sequence[Array]
+    ) -> tuple[list[Array], Array]:
+        """Return the parts after each row, and for each row where the state before it is.
+
+        The places count the keys' first states (``initial``), then the states after each row.
+        """
+        import numpy as np
+
+        count = len(codes)
+        small = codes.astype(np.uint16) if len(initial[0]) < 1 << 16 else codes
+        order = np.argsort(small, kind="stable")
+        by_key = codes[order]
+        begins = np.empty(count, bool)
+        begins[0] = True
+        np.not_equal(by_key[1:], by_key[:-1], out=begins[1:])
+        starts = np.flatnonzero(begins)
+        counts = np.diff(starts, append=count)
+        after = []
+        for part, values, before in zip(self.parts, contributions, initial, strict=True):
+            of_key = values[order]
+            if part.is_float or part.kind in ("min", "max"):
+                found = _accumulated(part, of_key, starts, counts, before[by_key[starts]])
+            else:
+                total = np.cumsum(of_key)  # may wrap around; differences are correct all the same
+                found = total - np.repeat(total[starts] - of_key[starts], counts)
+                found += before[by_key]
+            placed = np.empty_like(found)
+            placed[order] = found
+            after.append(placed)
+        previous = np.empty(count, np.int64)
+        shifted = np.empty(count, np.int64)
+        shifted[1:] = order[:-1] + len(initial[0])
+        shifted[starts] = by_key[starts]
+        previous[order] = shifted
+        return after, previous
+
+
+def _mask(batch: Any, argument: str | None, filter: str | None) -> Array | None:
+    """Return which rows count; None: all."""
+    import numpy as np
+    import pyarrow.compute as pc
+
+    mask = None
+    if argument is not None:
+        column = batch.column(argument)
+        if column.null_count:
+            mask = np.asarray(column.is_valid())
+    if filter is not None:
+        kept = np.asarray(pc.fill_null(batch.column(filter), fill_value=False))
+        mask = kept if mask is None else mask & kept
+    return mask
+
+
+def _contribution(part: _PartOf, batch: Any, sign: Array, mask: Array | None) -> Array:
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if part.kind in ("rows", "count"):
+        return sign if mask is None else np.where(mask, sign, 0)
+    column = batch.column(part.argument)
+    if column.null_count:
+        column = pc.fill_null(column, 0)
+    wide: Any = np.float64 if part.is_float else np.int64
+    values = column.cast(pa.from_numpy_dtype(np.dtype(wide))).to_numpy(zero_copy_only=False)
+    if part.kind == "sum":
+        values = values if part.is_float else values * sign
+    found: Array = values if mask is None else np.where(mask, values, _neutral(part))
+    return found
+
+
+def _neutral(part: _PartOf) -> Any:
+    """Return the contribution that changes nothing."""
+    if part.kind == "min":
+        return float("inf") if part.is_float else _GREATEST
+    if part.kind == "max":
+        return float("-inf") if part.is_float else _LEAST
+    return 0
+
+
+def _integer_sums(codes: Array, values: Array, keys: int) -> Array:
+    """Return the sums by key, wrapped to 64 bits."""
+    import numpy as np
+
+    sums = np.zeros(keys, np.int64)
+    np.add.at(sums, codes, values)
+    return sums
+
+
+def _accumulated(
+    part: _PartOf, of_key: Array, starts: Array, counts: Array, initial: Array
+) -> Array:
+    """Return the values of each key put together one after another, from its first state on."""
+    import numpy as np
+
+    ufunc = {"sum": np.add, "min": np.minimum, "max": np.maximum}[part.kind]
+    found = of_key.copy()
+    with np.errstate(all="ignore"):
+        found[starts] = ufunc(initial, found[starts])
+        for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
+            if count > 1:
+                part_of = found[start : start + count]
+                ufunc.accumulate(part_of, out=part_of)
+    return found

@@ -1,0 +1,128 @@
+"""Aggregates over arrays give what the same aggregates give row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.operators.columns.group_aggregate import (
+    Aggregated,
+    GroupAggregateOperator,
+    GroupAggregateSpec,
+)
+from headrace.operators.columns.vectors import VectorAggregates
+from headrace.runtime.columns.batch import Columns
+from headrace.runtime.columns.shapes import NAMED_ROWS
+from headrace.sql.aggregates.table import AGGREGATES, make_accumulator
+from headrace.sql.types import BIGINT, DOUBLE, INT, SMALLINT, SqlType, to_arrow
+from tests.effort import examples
+
+FIELDS: dict[str, SqlType] = {"k": INT, "i": INT, "s": SMALLINT, "l": BIGINT, "d": DOUBLE}
+SCHEMA = pa.schema(
+    [*(pa.field(name, to_arrow(kind)) for name, kind in FIELDS.items()), ("f", pa.bool_())]
+)
+CALLS = [
+    *[("COUNT", ()), ("COUNT", ("d",))],
+    *[(name, (field,)) for name in ("SUM", "AVG", "SUM0") for field in ("i", "s", "l", "d")],
+    *[(name, (field,)) for name in ("MIN", "MAX") for field in ("i", "s", "l")],
+]
+RETRACTED = [(name, fields) for name, fields in CALLS if name[0] != "M" and "d" not in fields]
+
+
+def spec(calls: Any, filters: bool, retracts: bool, updates_before: bool) -> GroupAggregateSpec:
+    aggregates, results = [], [pa.field("k", pa.int32())]
+    for number, (name, fields) in enumerate(calls):
+        function, types = AGGREGATES[name], [FIELDS[each] for each in fields]
+        kind = function.type(types)
+        assert kind is not None
+        made = make_accumulator(function, types, kind, distinct=False, retracts=retracts)
+        kept = "f" if filters and number % 2 else None
+        aggregates.append(Aggregated(made, fields, kept))
+        results.append(pa.field(f"r{number}", to_arrow(kind)))
+    return GroupAggregateSpec(
+        ("k",), (*aggregates,), SCHEMA, pa.schema(results), retracts, updates_before
+    )
+
+
+def shown(columns: Columns | None) -> list[Any]:
+    if columns is None:
+        return []
+    kinds = [0] * len(columns) if columns.kinds is None else columns.kinds.tolist()
+    return [*zip(kinds, map(str, columns.batch.to_pylist()), strict=True)]
+
+
+values = st.tuples(
+    st.integers(0, 3),
+    st.one_of(st.none(), st.integers(-3, 3), st.sampled_from([2**31 - 1, -(2**31)])),
+    st.one_of(st.none(), st.integers(-3, 3), st.sampled_from([2**15 - 1, -(2**15)])),
+    st.one_of(st.none(), st.integers(-3, 3), st.sampled_from([2**63 - 1, -(2**63)])),
+    st.one_of(st.none(), st.integers(-3, 3).map(float), st.sampled_from([0.1, float("inf")])),
+    st.one_of(st.none(), st.booleans()),
+)
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    st.lists(st.lists(values, min_size=1, max_size=12), min_size=1, max_size=4),
+    st.lists(st.integers(0, 10), max_size=20),
+    st.booleans(),
+    st.booleans(),
+)
+def test_at_once_as_one_by_one(
+    blocks: list[list[Any]], taken_back: list[int], filters: bool, updates_before: bool
+) -> None:
+    retracts = bool(taken_back)
+    described = spec(RETRACTED if retracts else CALLS, filters, retracts, updates_before)
+    operator = GroupAggregateOperator(described)
+    assert operator._vectors is not None
+    at_once: dict[int, Any] = {}
+    one_by_one: dict[int, Any] = {}
+    added: list[Any] = []
+    for rows in blocks:
+        block, kinds = [], []
+        for row in rows:
+            block.append(row)
+            kinds.append(0)
+            added.append(row)
+            if taken_back and added:
+                again = added.pop(taken_back.pop() % len(added))
+                block.append(again)
+                kinds.append(3)
+        arrays = [
+            pa.array(each, field.type)
+            for each, field in zip(zip(*block, strict=True), SCHEMA, strict=True)
+        ]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+        columns = Columns(batch, NAMED_ROWS, None, np.array(kinds, np.int8))
+        keys = [*dict.fromkeys(row[0] for row in block)]
+        codes = np.array([keys.index(row[0]) for row in block])
+        minus = None if columns.kinds is None else columns.kinds == 3
+        found = []
+        for take, states in (
+            (operator._take_at_once, at_once),
+            (operator._take_each, one_by_one),
+        ):
+            of_keys = [states.get(key) for key in keys]
+            found.append(shown(take(columns, codes, minus, of_keys)))
+            states.update(zip(keys, of_keys, strict=True))
+        assert found[0] == found[1]
+        results = [
+            {key: state and operator._results(state) for key, state in each.items()}
+            for each in (at_once, one_by_one)
+        ]
+        assert str(results[0]) == str(results[1])
+
+
+@pytest.mark.parametrize(("name", "field"), [("MIN", "d"), ("MAX", "d")])
+def test_extremes_of_floats_are_one_by_one(name: str, field: str) -> None:
+    assert GroupAggregateOperator(spec([(name, (field,))], False, False, True))._vectors is None
+
+
+def test_floats_are_taken_back_one_by_one() -> None:
+    described = spec([("SUM", ("d",))], False, True, True)
+    assert VectorAggregates.of(described.aggregates, SCHEMA, retracts=True) is None
