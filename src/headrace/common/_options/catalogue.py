@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from headrace.common._options import dependencies, flink_keys, metric_reporters
 from headrace.common._options.option import ConfigOption
+from headrace.common._options.table import TABLE_OPTIONS
 from headrace.common._options.values import ValueKind, text_of
 from headrace.common._options.without_effect import PREFIXES_WITHOUT_EFFECT, WITHOUT_EFFECT
 from headrace.errors import ConfigurationError
@@ -542,7 +543,7 @@ _HERE: tuple[ConfigOption[Any], ...] = tuple(
 
 OPTIONS: dict[str, ConfigOption[Any]] = {
     key: option
-    for option in (*_HERE, *WITHOUT_EFFECT)
+    for option in (*_HERE, *TABLE_OPTIONS, *WITHOUT_EFFECT)
     for key in (option.key, *option.fallback_keys)
 }
 """All options by key and by older names of the key."""

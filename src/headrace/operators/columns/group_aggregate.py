@@ -7,7 +7,7 @@ later one retracts them and gives new ones, if they differ; with the last row th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.common._types.data import type_data
@@ -19,12 +19,21 @@ from headrace.operators.columns.gathering import (
     UPDATE_BEFORE,
     KeyedColumnOperator,
 )
+from headrace.operators.columns.local_aggregate import LocalAggregateSpec
 from headrace.operators.columns.vectors import VectorAggregates
 from headrace.runtime.context import TaskContext
-from headrace.runtime.operator import Emits, NodeProgram, Operator, OperatorSpec, Traits
+from headrace.runtime.operator import (
+    Combiner,
+    Emits,
+    NodeProgram,
+    Operator,
+    OperatorSpec,
+    Traits,
+)
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE
+from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,7 +77,8 @@ class GroupAggregateSpec(OperatorSpec):
     """``keys``: columns of the input. ``schema``: of the input; ``result``: of keys and results.
 
     ``retracts``: whether rows of the input may be taken back. ``updates_before``: whether something
-    after it needs the rows that are replaced.
+    after it needs the rows that are replaced. ``folds``: whether only the last change of each key
+    in a micro-batch is given. ``gets_partials``: senders put rows together.
     """
 
     keys: tuple[str, ...]
@@ -77,6 +87,8 @@ class GroupAggregateSpec(OperatorSpec):
     result: Any
     retracts: bool = False
     updates_before: bool = True
+    folds: bool = False
+    gets_partials: bool = False
     emits: Emits = "each"
     traits = Traits(keyed=True, state=True, takes_columns=True, gives_columns=True)
     kind = "group-aggregate"
@@ -88,6 +100,15 @@ class GroupAggregateSpec(OperatorSpec):
             return ChangelogMode.insert_only()
         return ChangelogMode.all() if self.updates_before else ChangelogMode.upsert()
 
+    def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
+        """Return the first of two phases, where not every change is given."""
+        if not self.folds and self.emits == "each":
+            return None
+        if VectorAggregates.of(self.aggregates, self.schema, self.retracts) is None:
+            return None
+        local = LocalAggregateSpec(self.keys, self.aggregates, self.schema, self.retracts)
+        return Combiner(local, replace(self, gets_partials=True), sends_partials=False)
+
     def build(self) -> Operator:
         return GroupAggregateOperator(self)
 
@@ -96,10 +117,20 @@ class GroupAggregateOperator(KeyedColumnOperator):
     """Keeps the accumulators of each key as one value."""
 
     def __init__(self, spec: GroupAggregateSpec) -> None:
-        super().__init__(spec.schema)
+        vectors = VectorAggregates.of(spec.aggregates, spec.schema, spec.retracts)
+        schema = spec.schema
+        if spec.gets_partials:
+            assert vectors is not None, "there are partial results of such aggregates only"
+            schema = vectors.partial_schema(spec.schema, spec.keys)
+        super().__init__(schema)
         self._spec = spec
         self._accumulators = [each.accumulator for each in spec.aggregates]
-        self._vectors = VectorAggregates.of(spec.aggregates, spec.schema, spec.retracts)
+        self._vectors = vectors
+        self._gives_each = spec.emits == "each" and not spec.folds
+        self._before: dict[Any, list[Any] | None] = {}
+        """The results of keys before the micro-batch, of those that it has reached."""
+        self._key_rows: list[Any] = []
+        """The key columns of these keys, in the same order."""
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         super().open(node, context, key_context)
@@ -115,6 +146,8 @@ class GroupAggregateOperator(KeyedColumnOperator):
         backend = self.key_context.backend
         entries = [backend.enter(key) for key in distinct]
         states = [entry.get(SLOT) for entry in entries]
+        if self._spec.folds and self._spec.emits == "each":
+            self._remember(columns.batch, codes, distinct, states)
         take = self._take_at_once if self._vectors is not None else self._take_each
         made = take(columns, codes, minus, states)
         for key, entry, state in zip(distinct, entries, states, strict=True):
@@ -135,11 +168,17 @@ class GroupAggregateOperator(KeyedColumnOperator):
     ) -> Columns | None:
         vectors, spec, batch = self._vectors, self._spec, columns.batch
         assert vectors is not None, "asked before"
-        contributions = vectors.contributions(batch, minus)
         before = vectors.load(states)
-        if spec.emits == "last":
-            states[:] = vectors.store(vectors.totals(codes, contributions, before))
-            return None
+        if spec.gets_partials:
+            contributions = vectors.of_partials(batch)
+        else:
+            contributions = vectors.contributions(batch, minus)
+        if not self._gives_each:
+            totals = vectors.totals(codes, contributions, before)
+            if spec.gets_partials or minus is None or int(totals[0].min()) >= 0:
+                states[:] = [s if s[0] > 0 else None for s in vectors.store(totals)]
+                return None
+            return self._take_each(columns, codes, minus, states)
         after, previous = vectors.running(codes, contributions, before)
         if minus is not None and int(after[0].min()) < 0:
             return self._take_each(columns, codes, minus, states)  # some were never added
@@ -158,7 +197,7 @@ class GroupAggregateOperator(KeyedColumnOperator):
         batch, spec = columns.batch, self._spec
         rows = _argument_rows(batch, spec.aggregates)
         changes = _Changes(spec.updates_before)
-        record = changes.add if spec.emits == "each" else None
+        record = changes.add if self._gives_each else None
         for row, code in enumerate(codes.tolist()):
             retracts = minus is not None and bool(minus[row])
             state = states[code]
@@ -181,6 +220,51 @@ class GroupAggregateOperator(KeyedColumnOperator):
             if gone:
                 states[code] = None
         return changes.columns(batch, spec) if changes.rows else None
+
+    def _remember(
+        self,
+        batch: Any,
+        codes: np.ndarray[Any, Any],
+        distinct: list[Any],
+        states: list[list[Any] | None],
+    ) -> None:
+        """Keep the results of keys that the micro-batch reaches for the first time."""
+        import numpy as np
+        import pyarrow as pa
+
+        added = [place for place, key in enumerate(distinct) if key not in self._before]
+        if not added:
+            return
+        for place in added:
+            state = states[place]
+            self._before[distinct[place]] = None if state is None else self._results(state)
+        first = np.empty(len(distinct), np.int64)
+        first[codes[::-1]] = np.arange(len(codes))[::-1]  # the first row of each key stays
+        rows = batch.select([*self._spec.keys]).take(pa.array(first[added]))
+        self._key_rows.append(rows)
+
+    def complete(self) -> None:
+        """Give the change of each key that the micro-batch has reached."""
+        import pyarrow as pa
+
+        if not self._before:
+            return
+        backend, changes = self.key_context.backend, _Changes(self._spec.updates_before)
+        for number, (key, before) in enumerate(self._before.items()):
+            state = backend.enter(key).get(SLOT)
+            changes.add(number, before, None if state is None else self._results(state))
+        keys = pa.Table.from_batches(self._key_rows).combine_chunks().to_batches()[0]
+        self._forget()
+        if changes.rows:
+            self.outputs.columns(changes.columns(keys, self._spec))
+
+    def restore(self, state: Any | None) -> None:
+        """Drop what a failed task run has left."""
+        super().restore(state)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._before, self._key_rows = {}, []
 
     def _results(self, state: list[Any]) -> list[Any]:
         return [each.result(part) for each, part in zip(self._accumulators, state[1:], strict=True)]

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 Part = Literal["rows", "count", "sum", "min", "max"]
 """What a part is: of the rows, or of an argument's values that are not NULL."""
 
+PARTIAL = "$part"
+"""Begins the names of the columns of partial results."""
+
 _LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
 
 
@@ -103,6 +106,40 @@ class VectorAggregates:
             mask = masks[where]
             found.append(_contribution(part, batch, sign, mask))
         return found
+
+    def partial_schema(self, schema: Any, keys: Sequence[str]) -> Any:
+        """Return the fields of partial results: the keys, and a number for each part."""
+        import pyarrow as pa
+
+        kinds = [pa.float64() if part.is_float else pa.int64() for part in self.parts]
+        numbers = [pa.field(f"{PARTIAL}{place}", kind) for place, kind in enumerate(kinds)]
+        return pa.schema([*(schema.field(key) for key in keys), *numbers])
+
+    def of_partials(self, batch: Any) -> list[Array]:
+        """Return what partial results contribute to each part."""
+        return [batch.column(f"{PARTIAL}{place}").to_numpy() for place in range(len(self.parts))]
+
+    def combined(self, batch: Any, keys: Sequence[str], minus: Array | None) -> Any:
+        """Return the partial results of the rows of a batch, ungrouped: one for each row."""
+        import pyarrow as pa
+
+        arrays = [batch.column(key) for key in keys]
+        arrays += [pa.array(each) for each in self.contributions(batch, minus)]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.partial_schema(batch.schema, keys))
+
+    def grouped(self, partials: Any, keys: Sequence[str]) -> Any:
+        """Return partial results (an Arrow table) put together by key, in the order of the keys'
+        first rows."""
+        functions = {"min": "min", "max": "max"}
+        asked = [
+            (f"{PARTIAL}{place}", functions.get(part.kind, "sum"))
+            for place, part in enumerate(self.parts)
+        ]
+        found = partials.group_by([*keys], use_threads=False).aggregate(asked)
+        names = [*keys, *(f"{name}_{function}" for name, function in asked)]
+        table = found.select(names).rename_columns(partials.schema.names).combine_chunks()
+        (batch,) = table.to_batches() or [partials.schema.empty_table().to_batches()]
+        return batch
 
     def zeros(self, keys: int) -> list[Array]:
         """Return the parts of keys without rows."""

@@ -70,9 +70,12 @@ class Streams(Protocol):
 class Lowering:
     """Makes streams of plans; equal plans are one stream."""
 
-    def __init__(self, streams: Streams, *, batch: bool, time_zone: str) -> None:
+    def __init__(
+        self, streams: Streams, *, batch: bool, time_zone: str, mini_batch: bool = False
+    ) -> None:
         self._streams = streams
         self._batch = batch
+        self._mini_batch = mini_batch
         self._time_zone = time_zone
         self._made: dict[Rel, DataStream] = {}
 
@@ -160,6 +163,7 @@ class Lowering:
             schema_of(before.columns),
             schema_of(result),
             retracts=given != INSERTS,
+            folds=self._mini_batch,
         )
         stream = self._keyed(before, keys, spec, rel)
         shown = f"GroupAggregate(groupBy=[{', '.join(rel.keys)}], {_calls(rel.calls)})"

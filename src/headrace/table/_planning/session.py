@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from headrace.common._options import catalogue as options
+from headrace.common._options.table import MINI_BATCH, TIME_ZONE
 from headrace.datastream.data_stream import DataStream
 from headrace.errors import SqlValidationError, UnsupportedError
 from headrace.sql import statements as parsed
@@ -26,8 +28,6 @@ from headrace.table.table_result import TableResult, content_of, done
 if TYPE_CHECKING:
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-TIME_ZONE = "table.local-time-zone"
-
 
 class SqlSession:
     """Runs statements; it is also what a query finds its tables by."""
@@ -40,7 +40,7 @@ class SqlSession:
     @property
     def time_zone(self) -> str:
         """The time zone of TIMESTAMP_LTZ."""
-        zone = self.env._configuration.get_string(TIME_ZONE, "default")
+        zone = options.read(self.env._configuration, TIME_ZONE)
         return "UTC" if zone == "default" else zone
 
     # Tables of queries
@@ -175,7 +175,12 @@ class SqlSession:
 
     def _lowering(self) -> Lowering:
         streams = TableStreams(self.env, batch=self.batch, time_zone=self.time_zone)
-        return Lowering(streams, batch=self.batch, time_zone=self.time_zone)
+        return Lowering(
+            streams,
+            batch=self.batch,
+            time_zone=self.time_zone,
+            mini_batch=options.read(self.env._configuration, MINI_BATCH),
+        )
 
 
 def fitted(rel: Rel, columns: Columns, names: Sequence[str], table: str) -> Rel:

@@ -1,0 +1,93 @@
+"""The first of two phases of GROUP BY: rows are put together by key before they are sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.operators.columns.gathering import DELETE, UPDATE_BEFORE, ColumnOperator
+from headrace.operators.columns.vectors import VectorAggregates
+from headrace.operators.combine_policy import CombinePolicy
+from headrace.runtime.operator import Operator, OperatorSpec, PushWatermark, Traits
+
+if TYPE_CHECKING:
+    from headrace.operators.columns.group_aggregate import Aggregated
+    from headrace.runtime.columns.batch import Columns
+
+MAX_ROWS = 1 << 19
+"""So many rows are held at most."""
+
+
+@dataclass(frozen=True)
+class LocalAggregateSpec(OperatorSpec):
+    """Partial results of rows, by key. ``schema``: of the input."""
+
+    keys: tuple[str, ...]
+    aggregates: Sequence[Aggregated]
+    schema: Any
+    retracts: bool
+    traits = Traits(takes_columns=True, gives_columns=True)
+    kind = "local-aggregate"
+    label = "LocalGroupAggregate"
+
+    def build(self) -> Operator:
+        return LocalAggregateOperator(self)
+
+
+class LocalAggregateOperator(ColumnOperator):
+    """Holds partial results until the task run, or the time up to a watermark, is over.
+
+    Where keys hardly repeat they are sent as they are: to put them together would cost more.
+    """
+
+    def __init__(self, spec: LocalAggregateSpec) -> None:
+        super().__init__(spec.schema)
+        self._keys = spec.keys
+        vectors = VectorAggregates.of(spec.aggregates, spec.schema, spec.retracts)
+        assert vectors is not None, "the planner has asked"
+        self._vectors = vectors
+        self._policy = CombinePolicy()
+        self._held: list[Any] = []
+        self._count = 0
+
+    def take(self, columns: Columns) -> None:
+        kinds = columns.kinds
+        minus = None if kinds is None else ((kinds == UPDATE_BEFORE) | (kinds == DELETE))
+        partials = self._vectors.combined(columns.batch, self._keys, minus)
+        if not self._policy.should_combine(len(columns)):
+            self._send()
+            self._emit(partials)
+            return
+        self._held.append(partials)
+        self._count += len(columns)
+        if self._count >= MAX_ROWS:
+            self._send()
+
+    def _send(self) -> None:
+        import pyarrow as pa
+
+        if self._held:
+            grouped = self._vectors.grouped(pa.Table.from_batches(self._held), self._keys)
+            self._policy.add_sample(self._count, grouped.num_rows)
+            self._held, self._count = [], 0
+            self._emit(grouped)
+
+    def _emit(self, partials: Any) -> None:
+        from headrace.runtime.columns.batch import Columns
+        from headrace.runtime.columns.shapes import NAMED_ROWS
+
+        self.outputs.columns(Columns(partials, NAMED_ROWS))
+
+    def complete(self) -> None:
+        super().complete()
+        self._send()
+
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
+        """Pass the watermark on: what is held belongs to no time."""
+        self._flush()
+        push_watermark(watermark, idle)
+
+    def restore(self, state: Any | None) -> None:
+        super().restore(state)
+        self._held, self._count = [], 0
