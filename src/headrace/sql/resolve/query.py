@@ -14,6 +14,7 @@ from headrace.sql.coercion import common_type
 from headrace.sql.expressions import Expression, Literal
 from headrace.sql.rel import Aggregate, Calc, Column, Rel, Sort, Union, Values
 from headrace.sql.resolve.columns import ScopeConverter
+from headrace.sql.resolve.group_windows import find_group_window
 from headrace.sql.resolve.grouping import Grouping, find_aggregates, scope_of
 from headrace.sql.resolve.refusals import refuse
 from headrace.sql.resolve.scope import Scope, Source, reference, unique_names
@@ -98,7 +99,7 @@ class QueryResolver:
         items = self._items(node, scope)
         grouped = node.args.get("group") or node.args.get("having")
         if grouped or any(next(find_aggregates(tree), None) is not None for _, tree in items):
-            rel, items, scope = self._group(node, rel, converter, items)
+            rel, items, scope = self._group(node, rel, scope, items)
             converter = self.converter(scope)
         expressions = [converter.expression(tree) for _, tree in items]
         names = unique_names(name for name, _ in items)
@@ -139,17 +140,23 @@ class QueryResolver:
         self,
         node: exp.Select,
         rel: Rel,
-        converter: ScopeConverter,
+        scope: Scope,
         items: list[tuple[str, exp.Expr]],
     ) -> tuple[Rel, list[tuple[str, exp.Expr]], Scope]:
-        grouping = Grouping(rel, converter)
-        group = node.args.get("group")
-        if group is not None:
-            for each in group.expressions:
-                grouping.add_keys(each)
+        group, having = node.args.get("group"), node.args.get("having")
+        keys = [] if group is None else [*group.expressions]
+        condition = None if having is None else having.this
+        window = find_group_window(self, rel, scope, keys)
+        if window is not None:
+            rel, scope = window.rel, window.scope
+            keys = [*(each for each in keys if each is not window.call), *window.keys]
+            items = [(name, window.replaced(tree)) for name, tree in items]
+            condition = None if condition is None else window.replaced(condition)
+        grouping = Grouping(rel, self.converter(scope))
+        for each in keys:
+            grouping.add_keys(each)
         items = [(name, grouping.replace(tree)) for name, tree in items]
-        having = node.args.get("having")
-        condition = None if having is None else grouping.replace(having.this)
+        condition = None if condition is None else grouping.replace(condition)
         made = grouping.aggregate()
         scope = scope_of(made)
         if condition is not None:

@@ -149,7 +149,7 @@ class SourceResolver:
         rel, keys = self._data(arguments, name)
         time = _time_column(rel, arguments.get("TIMECOL"), name)
         lengths = {
-            each: self._length_ms(arguments[each], name)
+            each: length_ms(self._queries, arguments[each], name)
             for each in parameters[2:]
             if each in arguments
         }
@@ -182,14 +182,16 @@ class SourceResolver:
             refuse(f"PARTITION BY in {name}")
         return rel, tuple(keys)
 
-    def _length_ms(self, node: exp.Expr, name: str) -> int:
-        found = self._queries.converter(Scope(())).expression(node)
-        if not isinstance(found, Literal) or not isinstance(found.type, SecondIntervalType):
-            raise SqlValidationError(
-                f"{name} needs constant intervals up to days, not {node.sql()}",
-                hint="INTERVAL '10' MINUTE",
-            )
-        return int(found.value)
+
+def length_ms(queries: QueryResolver, node: exp.Expr, name: str) -> int:
+    """Return the length (ms) that a constant interval says."""
+    found = queries.converter(Scope(())).expression(node)
+    if not isinstance(found, Literal) or not isinstance(found.type, SecondIntervalType):
+        raise SqlValidationError(
+            f"{name} needs constant intervals up to days, not {node.sql()}",
+            hint="INTERVAL '10' MINUTE",
+        )
+    return int(found.value)
 
 
 def _columns_of_elements(kind: SqlType) -> Columns | None:

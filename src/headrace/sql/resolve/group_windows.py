@@ -1,0 +1,89 @@
+"""The old windows of GROUP BY: ``TUMBLE(time, size)``, ``HOP`` and ``SESSION`` as grouping keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from headrace.errors import SqlValidationError
+from headrace.sql.expressions import ColumnRef
+from headrace.sql.rel import Column, Rel, Window, WindowKind, WindowSpec
+from headrace.sql.resolve.calls import call_name
+from headrace.sql.resolve.refusals import refuse
+from headrace.sql.resolve.scope import Scope, Source
+from headrace.sql.resolve.sources import check_lengths, length_ms, windowed
+
+if TYPE_CHECKING:
+    from headrace.sql.resolve.query import QueryResolver
+
+_KINDS: dict[str, WindowKind] = {"TUMBLE": "TUMBLE", "HOP": "HOP", "SESSION": "SESSION"}
+_BORDERS = {"START": 0, "END": 1, "ROWTIME": 2}
+
+
+@dataclass(frozen=True)
+class GroupWindow:
+    """A window of GROUP BY: its relation, and the columns of its borders."""
+
+    rel: Rel
+    scope: Scope
+    call: exp.Expr
+    borders: tuple[str, ...]
+
+    def replaced(self, node: exp.Expr) -> exp.Expr:
+        """Return a tree with columns in place of TUMBLE_START(...) and the like."""
+
+        def change(each: exp.Expr) -> exp.Expr:
+            name = (call_name(each) or "").upper()
+            kind, _, border = name.partition("_")
+            if kind not in _KINDS or border not in _BORDERS:
+                if kind in _KINDS and border == "PROCTIME":
+                    refuse(name)
+                return each
+            if each.expressions != self.call.expressions:
+                raise SqlValidationError(
+                    f"{each.sql()} is no border of the window in GROUP BY, {self.call.sql()}"
+                )
+            return exp.column(self.borders[_BORDERS[border]], quoted=True)
+
+        return node.transform(change)
+
+    @property
+    def keys(self) -> list[exp.Expr]:
+        """The keys of the aggregation in place of the call."""
+        return [exp.column(name, quoted=True) for name in self.borders]
+
+
+def find_group_window(
+    queries: QueryResolver, rel: Rel, scope: Scope, keys: list[exp.Expr]
+) -> GroupWindow | None:
+    """Return the window among the keys of GROUP BY; None: there is none."""
+    calls = [each for each in keys if (call_name(each) or "").upper() in _KINDS]
+    if not calls:
+        return None
+    if len(calls) > 1:
+        raise SqlValidationError("GROUP BY can have one window")
+    (call,) = calls
+    name = (call_name(call) or "").upper()
+    converter = queries.converter(scope)
+    arguments = call.expressions
+    if len(arguments) != (3 if name == "HOP" else 2):
+        refuse(f"{name} of {len(arguments)} arguments in GROUP BY", call.sql())
+    time = converter.expression(arguments[0])
+    column = Column(time.name, time.type) if isinstance(time, ColumnRef) else Column("", time.type)
+    if not column.name or not column.is_time_attribute:
+        raise SqlValidationError(
+            f"{name} needs a time attribute, but {arguments[0].sql()} is {time.type}"
+        )
+    lengths = [length_ms(queries, each, name) for each in arguments[1:]]
+    slide_ms = lengths[0] if name == "HOP" else 0
+    spec = WindowSpec(_KINDS[name], column.name, lengths[-1], slide_ms)
+    check_lengths(spec, name)
+    made = windowed(rel, spec, column)
+    kept = made.columns[:-3]
+    borders = tuple(Column(f"${each.name}", each.type) for each in made.columns[-3:])
+    window = Window(rel, spec, (*kept, *borders))
+    names = tuple(each.name for each in borders)
+    added = Scope((*scope.sources, Source(None, names, borders)))
+    return GroupWindow(window, added, call, names)
