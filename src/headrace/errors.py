@@ -11,6 +11,7 @@
     │   └── NotKeyedError                 keyed state or timers on a stream that is not keyed
     ├── UnsupportedError (NotImplementedError)   a PyFlink name that is not supported
     │   └── UnsupportedModuleError    a module of PyFlink (an ImportError too)
+    ├── SqlParserError (ValueError)       a text that is not SQL as Flink reads it
     ├── ConfigurationError (ValueError)   an unknown key, or a value that does not parse
     ├── UnstableKeyError (TypeError)      a key whose hash differs between interpreters
     ├── TypeMismatchError (TypeError)     a value that does not fit its declared type
@@ -50,6 +51,7 @@ __all__ = [
     "QueryBudgetError",
     "SparkEndedError",
     "SqlError",
+    "SqlParserError",
     "SqlValidationError",
     "StateQueryError",
     "StateTooLargeError",
@@ -146,6 +148,10 @@ class UnsupportedModuleError(UnsupportedError, ModuleNotFoundError):
     ) -> None:
         super().__init__(message, where=where, hint=hint)
         self.name = name
+
+
+class SqlParserError(HeadraceError, ValueError):
+    """A text that is not SQL as Flink reads it; the message shows the place."""
 
 
 class ConfigurationError(HeadraceError, ValueError):

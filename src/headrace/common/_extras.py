@@ -16,6 +16,7 @@ _EXTRAS = {
     "obstore": ("cloud", "storage on S3 or Azure"),
     "psycopg": ("postgres", "PostgreSQL"),
     "redis": ("redis", "Redis"),
+    "sqlglot": ("sql", "SQL"),
     "starlette": ("ui", "The page of a job"),
     "uvicorn": ("ui", "The page of a job"),
 }

@@ -15,7 +15,6 @@ from headrace.sql.types import (
     ArrayType,
     BytesType,
     CharacterType,
-    DateType,
     DecimalType,
     DoubleType,
     Field,
@@ -61,12 +60,17 @@ def bare(kind: SqlType) -> SqlType:
     return kind.with_nullable(True)
 
 
-def common_type(types: Sequence[SqlType]) -> SqlType | None:
-    """Return the type that values of all types are converted to; None: there is none."""
+def common_type(types: Sequence[SqlType], *, widest: bool = False) -> SqlType | None:
+    """Return the type that values of all types are converted to; None: there is none.
+
+    ``widest``: FLOAT and DOUBLE are a DOUBLE; else, as in Flink, what comes first.
+    """
     nullable = any(each.nullable for each in types)
     known = [each for each in types if not isinstance(each, NullType)]
     if not known:
         return NullType() if types else None
+    if widest and any(isinstance(each, DoubleType) for each in known):
+        known.insert(0, DOUBLE)
     result: SqlType | None = known[0]
     for each in known[1:]:
         result = None if result is None else _common(result, each)
@@ -92,11 +96,6 @@ def _common(one: SqlType, two: SqlType) -> SqlType | None:
             TimestampLtzType() as two,
         ):
             return one if one.precision >= two.precision else two
-        case (TimestampType() | TimestampLtzType() as moment, DateType()) | (
-            DateType(),
-            TimestampType() | TimestampLtzType() as moment,
-        ):
-            return moment
         case (TimestampLtzType() as moment, TimestampType() as other) | (
             TimestampType() as other,
             TimestampLtzType() as moment,
@@ -151,7 +150,9 @@ def _common_row(one: RowType, two: RowType) -> RowType | None:
 
 
 def common_number(one: NumericType, two: NumericType) -> NumericType:
-    """Return the type of both numbers."""
+    """Return the type of both numbers; of FLOAT and DOUBLE, as in Flink, the first one's."""
+    if isinstance(one, FloatType | DoubleType) and isinstance(two, FloatType | DoubleType):
+        return one
     if isinstance(one, DoubleType) or isinstance(two, DoubleType):
         return DOUBLE
     if isinstance(one, FloatType) or isinstance(two, FloatType):
@@ -182,7 +183,7 @@ def decimal_sum(one: DecimalType, two: DecimalType) -> DecimalType:
 
 def decimal_product(one: DecimalType, two: DecimalType) -> DecimalType:
     """Return the type of a product."""
-    return capped(one.precision + two.precision, one.scale + two.scale)
+    return capped(one.precision + two.precision + 1, one.scale + two.scale)
 
 
 def decimal_quotient(one: DecimalType, two: DecimalType) -> DecimalType:

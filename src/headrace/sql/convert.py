@@ -141,6 +141,8 @@ class Converter:
                 for field in names[count:]:
                     found = self._field(found, field)
                 return found
+        if len(names) == 1 and names[0].upper() == "PI":
+            return resolve_call("PI", [])
         raise SqlValidationError(f"there is no column {'.'.join(names)}")
 
     def _dot(self, node: exp.Expression) -> Expression:

@@ -35,10 +35,8 @@ def number(text: str) -> Literal:
             if -(1 << kind.bits - 1) <= value < 1 << kind.bits - 1:
                 return Literal(kind.with_nullable(False), value)
     decimal = Decimal(text)
-    _, digits, exponent = decimal.as_tuple()
-    assert isinstance(exponent, int)
-    scale = max(0, -exponent)
-    precision = max(len(digits), scale)
+    scale = len(text.partition(".")[2])
+    precision = sum(each.isdigit() for each in text)
     if precision > MAX_PRECISION:
         raise SqlValidationError(f"the number {text} has more than {MAX_PRECISION} digits")
     return Literal(DecimalType(precision, scale, nullable=False), decimal)

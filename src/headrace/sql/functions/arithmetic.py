@@ -16,9 +16,7 @@ from headrace.sql.functions.numbers import rescale
 from headrace.sql.functions.rules import a_number, first_of, takes
 from headrace.sql.functions.text_formats import EXACT, fit_decimal
 from headrace.sql.types import (
-    DOUBLE,
     INT,
-    CharacterType,
     DecimalType,
     IntegerType,
     MonthIntervalType,
@@ -35,14 +33,12 @@ DecimalRule = Callable[[DecimalType, DecimalType], DecimalType]
 
 
 def number_of(kind: SqlType) -> NumericType | None:
-    """Return the type in which an operand is computed; a text is a DOUBLE."""
+    """Return the type in which an operand is computed."""
     match kind:
         case NumericType():
             return kind
         case NullType():
             return INT
-        case CharacterType():
-            return DOUBLE.with_nullable(kind.nullable)
     return None
 
 
@@ -152,7 +148,6 @@ def _check_divisor(one: Any, two: Any) -> None:
 
 
 def _remainder(call: Call, arguments: Sequence[Any], session: Session) -> Any:
-    import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -164,12 +159,9 @@ def _remainder(call: Call, arguments: Sequence[Any], session: Session) -> Any:
                 [one, two],
                 to_arrow(kind),
             )
-        case IntegerType():
-            one, two = (cast_arrow(each, pa.int64()) for each in arguments)
-            rest = pc.subtract(one, pc.multiply(divide_integers(one, two), two))
-            return cast_arrow(rest, to_arrow(call.type))
-    with np.errstate(all="ignore"):
-        return map_values(lambda left, right: float(np.fmod(left, right)), [one, two], one.type)
+    one, two = (cast_arrow(each, pa.int64()) for each in arguments)
+    rest = pc.subtract(one, pc.multiply(divide_integers(one, two), two))
+    return cast_arrow(rest, to_arrow(call.type))
 
 
 def _rest(one: Decimal, two: Decimal) -> Decimal:
@@ -212,7 +204,17 @@ def _dispatch(numbers: Callable[..., Any], times: Callable[..., Any]) -> Callabl
     return kernel
 
 
-_REMAINDER = _numbers(coercion.decimal_remainder)
+def _remainder_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signature | None:
+    """Return the signature of a remainder; of integers it has, as in Flink, number2's type."""
+    found = _numbers(coercion.decimal_remainder)(arguments, options)
+    if found is None or not is_decimal_exact(found.result):
+        return None
+    if isinstance(found.result, IntegerType):
+        divisor = arguments[1].type
+        kind = divisor if isinstance(divisor, IntegerType) else found.result
+        return Signature(found.arguments, kind.with_nullable(found.result.nullable))
+    return found
+
 
 FUNCTIONS = (
     Function(
@@ -245,12 +247,12 @@ FUNCTIONS = (
         _dispatch(_divide, date_arithmetic.divide),
         ("number1 / number2", "interval / number"),
         "The quotient; of integers it is an integer, and a division by zero fails the job.",
-        (("7 / 2", "3"), ("7.0 / 2", "3.500000")),
+        (("7 / 2", "3"), ("7.0 / 2", "3.500000000000")),
         can_fail=divides_by_zero,
     ),
     Function(
         "%",
-        _REMAINDER,
+        _remainder_rule,
         _remainder,
         ("number1 % number2",),
         "The remainder, with the sign of number1.",
@@ -259,7 +261,7 @@ FUNCTIONS = (
     ),
     Function(
         "MOD",
-        _REMAINDER,
+        _remainder_rule,
         _remainder,
         ("MOD(number1, number2)",),
         "The remainder, with the sign of number1.",

@@ -10,8 +10,8 @@ from headrace.sql.expressions import Call, Expression
 from headrace.sql.functions.comparison import comparable, compare
 from headrace.sql.functions.function import Function, Session, Signature
 from headrace.sql.functions.kernels import cast_arrow, map_values
-from headrace.sql.functions.rules import a_text, takes
-from headrace.sql.types import BOOLEAN, BooleanType, NullType, SqlType, to_arrow
+from headrace.sql.functions.rules import NOT_NULL, a_text, takes
+from headrace.sql.types import BOOLEAN, BooleanType, NullType, to_arrow
 
 
 def _case_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signature | None:
@@ -45,11 +45,15 @@ def choose(condition: Any, value: Any, otherwise: Any) -> Any:
 
 
 def _if_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signature | None:
-    return _case_rule(arguments, options) if len(arguments) == 3 else None
+    found = _case_rule(arguments, options) if len(arguments) == 3 else None
+    if found is None:
+        return None
+    nullable = any(each.type.nullable for each in arguments)
+    return Signature(found.arguments, found.result.with_nullable(nullable))
 
 
 def _coalesce_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signature | None:
-    kind = common_type([each.type for each in arguments])
+    kind = common_type([each.type for each in arguments], widest=True)
     if kind is None or isinstance(kind, NullType):
         return None
     types = tuple(kind.with_nullable(each.type.nullable) for each in arguments)
@@ -106,12 +110,13 @@ def _tests(name: str, test: Any, about: str, *examples: tuple[str, str]) -> Func
         )
 
     return Function(
-        name, takes(a_text, gives=_not_null_boolean), kernel, (f"{name}(string)",), about, examples
+        name,
+        takes(a_text, gives=BOOLEAN, nulls=NOT_NULL),
+        kernel,
+        (f"{name}(string)",),
+        about,
+        examples,
     )
-
-
-def _not_null_boolean(types: Sequence[SqlType]) -> SqlType:
-    return BOOLEAN
 
 
 def _is_decimal(text: str) -> bool:

@@ -140,16 +140,15 @@ def add_ms(value: Any, amount: Any, kind: SqlType) -> Any:
 
 
 def add_months(value: Any, amount: Any, kind: SqlType, session: Session) -> Any:
-    """Return dates or timestamps later by int32 months; the day is at most the month's last."""
+    """Return dates or timestamps later by int32 months; the day is at most the month's last.
+
+    Those of a moment are, as in Flink, months of UTC.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     match kind:
-        case TimestampLtzType():
-            local = moments.to_local(value, session)
-            moved = add_months(local, amount, TimestampType(kind.precision), session)
-            return moments.from_local(moved, session)
-        case TimestampType():
+        case TimestampType() | TimestampLtzType():
             unit = moments.PER_SECOND[value.type.unit] * 86_400
             number = cast_arrow(value, pa.int64())
             days = moments.floor_divide(number, unit)

@@ -10,6 +10,7 @@ from typing import Any
 from headrace.sql.expressions import Call, Expression, Literal
 from headrace.sql.functions.function import Function, Kernel, Session, Signature
 from headrace.sql.functions.kernels import arrow, cast_arrow, map_values, python
+from headrace.sql.functions.numbers import to_decimal
 from headrace.sql.functions.rules import (
     NOT_NULL,
     NULLABLE,
@@ -131,9 +132,13 @@ def _as_single(call: Call, function: Callable[..., float], arguments: Sequence[A
 
 
 def _sign(call: Call, arguments: Sequence[Any], session: Session) -> Any:
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    return cast_arrow(pc.sign(arguments[0]), to_arrow(call.type))
+    sign = pc.sign(arguments[0])
+    if isinstance(call.type, DecimalType):
+        return to_decimal(cast_arrow(sign, pa.int8()), call.type)
+    return cast_arrow(sign, to_arrow(call.type))
 
 
 def _double(function: Callable[..., float]) -> Kernel:

@@ -115,14 +115,19 @@ def convert(value: Any, source: SqlType, target: SqlType, session: Session) -> A
             return to_precision(value, target.precision, kind)
         case (TimestampType(), TimestampLtzType()):
             return to_precision(from_local(value, session), target.precision, kind)
-        case (TimestampLtzType() as source, _):
-            local = to_local(value, session)
-            return convert(local, TimestampType(source.precision), target, session)
-        case (TimestampType(), DateType()):
-            days = floor_divide(cast_arrow(value, pa.int64()), 86_400 * PER_SECOND[value.type.unit])
+        case (TimestampLtzType(), TimestampType() as target):
+            return to_precision(to_local(value, session), target.precision, kind)
+        case (TimestampType() | TimestampLtzType(), DateType()):
+            days = _days(_local_ms(value, source, session), source)
             return cast_arrow(cast_arrow(days, pa.int32()), kind)
-        case (TimestampType(), TimeType()):
-            return time_of_day(value)
+        case (TimestampType() | TimestampLtzType(), TimeType() as target):
+            ms = _local_ms(value, source, session)
+            rest = pc.subtract(ms, pc.multiply(_days(ms, source), DAY_MS))
+            step = 10 ** max(3 - target.precision, 0)
+            rest = pc.multiply(pc.divide(rest, step), step)
+            day = pa.scalar(DAY_MS, pa.int64())
+            rest = pc.if_else(pc.less(rest, 0), pc.add(rest, day), rest)
+            return cast_arrow(cast_arrow(rest, pa.int32()), kind)
         case (DateType(), TimestampType()):
             days = cast_arrow(cast_arrow(value, pa.int32()), pa.int64())
             return cast_arrow(pc.multiply(days, 86_400 * PER_SECOND[kind.unit]), kind)
@@ -137,11 +142,18 @@ def convert(value: Any, source: SqlType, target: SqlType, session: Session) -> A
     raise AssertionError((source, target))
 
 
-def time_of_day(value: Any) -> Any:
-    """Return timestamps without a zone as the time of their day."""
+def _local_ms(value: Any, source: SqlType, session: Session) -> Any:
     import pyarrow as pa
+
+    if isinstance(source, TimestampLtzType):
+        value = to_local(value, session)
+    return cast_arrow(to_unit(value, pa.timestamp("ms")), pa.int64())
+
+
+def _days(ms: Any, source: SqlType) -> Any:
+    """Return the days of times in ms; those of a TIMESTAMP are, as in Flink, cut off."""
     import pyarrow.compute as pc
 
-    number = cast_arrow(to_unit(value, pa.timestamp("ms")), pa.int64())
-    rest = pc.subtract(number, pc.multiply(floor_divide(number, DAY_MS), DAY_MS))
-    return cast_arrow(cast_arrow(rest, pa.int32()), pa.time32("ms"))
+    if isinstance(source, TimestampLtzType):
+        return floor_divide(ms, DAY_MS)
+    return pc.divide(ms, DAY_MS)

@@ -188,7 +188,7 @@ def to_common(
     def rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signature | None:
         if len(arguments) < least or (most is not None and len(arguments) > most):
             return None
-        kind = common_type([each.type for each in arguments])
+        kind = common_type([each.type for each in arguments], widest=True)
         if kind is None or not parameters(kind):
             return None
         converted = tuple(kind.with_nullable(each.type.nullable) for each in arguments)

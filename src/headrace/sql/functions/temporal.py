@@ -65,6 +65,13 @@ def read_lenient(text: str) -> int:
     return seconds + int(fraction.ljust(9, "0") or 0)
 
 
+def read_strict(text: str) -> int:
+    """Return the local time that a text with a day and a time says (ns since the epoch)."""
+    whole, _, fraction = text.partition(".")
+    seconds = date_formats.read(whole, date_formats.DEFAULT, lenient=True)
+    return seconds + int(fraction.ljust(9, "0") or 0)
+
+
 def _or_null(read: Callable[..., int]) -> Callable[..., int | None]:
     def safe(*arguments: str) -> int | None:
         try:
@@ -102,7 +109,7 @@ def _date_format(call: Call, arguments: Sequence[Any], session: Session) -> Any:
         case TimestampType():
             pass
         case _:
-            value = _local_ms([value])
+            value = _local_ms([value], read_strict)
     number, factor = _nanoseconds(value)
     return map_values(
         lambda each, text: date_formats.write(each * factor, text), [number, pattern], pa.string()
@@ -168,7 +175,7 @@ def _in_named_zone(text: str, pattern: str, zone: str) -> datetime | None:
 def _convert_tz(text: str, source: str, target: str) -> str | None:
     import pyarrow as pa
 
-    ns = _or_null(_read)(text)
+    ns = _or_null(read_strict)(text)
     if ns is None:
         return None
     _zone(source)

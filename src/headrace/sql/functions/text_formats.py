@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from calendar import monthrange
 from datetime import date, datetime
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
@@ -114,6 +115,7 @@ def truncate_decimal(number: Decimal, scale: int) -> Decimal:
 DAY_NS = 86_400_000_000_000
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _DATE = re.compile(r"(\d{1,4})-(\d{1,2})(?:-(\d{1,2}))?(?:[ T].*)?", re.ASCII | re.DOTALL)
+_DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
 _TIME = re.compile(r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9})\d*)?)?)?", re.ASCII)
 
 
@@ -139,12 +141,19 @@ def read_time_ns(text: str) -> int:
 
 
 def read_timestamp_ns(text: str) -> int:
-    """Return the nanoseconds since the epoch that a text says, without a zone."""
+    """Return the nanoseconds since the epoch that a text says, without a zone.
+
+    A day after the last one of its month, but at most 31, is the last one.
+    """
     word = text.strip()
-    day, _, time = word.partition("T" if "T" in word and " " not in word else " ")
-    if len(day) < 8:
+    day, _, time = word.partition(" ")
+    found = _DAY.fullmatch(day)
+    if found is None:
         raise ValueError(f"cannot parse {text!r} as TIMESTAMP")
-    days = read_date(day).toordinal() - _EPOCH_DAY
+    year, month, number = map(int, found.groups())
+    if number <= 31 and 1 <= month <= 12:
+        number = min(number, monthrange(year, month)[1])
+    days = date(year, month, number).toordinal() - _EPOCH_DAY
     return days * DAY_NS + (read_time_ns(time) if time else 0)
 
 

@@ -28,8 +28,10 @@ from headrace.sql.types import (
 )
 
 _DATE_UNITS = frozenset(
-    ["YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOY", "DOW", "ISODOW", "ISOYEAR", "DECADE"]
-    + ["CENTURY", "MILLENNIUM"]
+    [
+        *("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOY", "DOW", "ISODOW", "ISOYEAR"),
+        *("DECADE", "CENTURY", "MILLENNIUM"),
+    ]
 )
 _TIME_UNITS = frozenset(["HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "NANOSECOND"])
 _FLOOR_UNITS = frozenset(
@@ -190,11 +192,22 @@ def _floor_or_ceil(ceil: bool) -> Any:
         (value,), (unit,) = arguments, call.options
         kind = call.arguments[0].type
         if isinstance(kind, TimestampLtzType):
-            local = _to_unit(moments.to_local(value, session), unit, ceil)
-            return moments.from_local(local, session)
+            return _moment_to_unit(value, unit, ceil, session)
         return _to_unit(value, unit, ceil)
 
     return kernel
+
+
+def _moment_to_unit(value: Any, unit: str, ceil: bool, session: Session) -> Any:
+    """Return moments rounded to a unit of the local time; the offset is, as in Flink, the same."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    wide = pa.int64()
+    local = moments.to_local(value, session)
+    offset = pc.subtract(cast_arrow(local, wide), cast_arrow(value, wide))
+    rounded = cast_arrow(_to_unit(local, unit, ceil), wide)
+    return cast_arrow(pc.subtract(rounded, offset), value.type)
 
 
 def _to_unit(value: Any, unit: str, ceil: bool) -> Any:
@@ -208,8 +221,18 @@ def _to_unit(value: Any, unit: str, ceil: bool) -> Any:
         found = pc.multiply(moments.floor_divide(number, step), step)
         if ceil:
             found = pc.if_else(pc.less(found, number), pc.add(found, step), found)
+            found = _rest(found, moments.DAY_MS)
         return cast_arrow(cast_arrow(found, pa.int32()), kind)
     name = unit.lower()
+    if unit in _MONTHS and not pa.types.is_date(kind):
+        # As in Flink, the day of a time is cut off, also before 1970.
+        days = pc.divide(cast_arrow(value, pa.int64()), 86_400 * moments.PER_SECOND[kind.unit])
+        value = moments.convert(
+            cast_arrow(cast_arrow(days, pa.int32()), pa.date32()),
+            DateType(),
+            _kind_of(kind),
+            Session(),
+        )
     floor = cast_arrow(pc.floor_temporal(value, 1, unit=name, week_starts_monday=False), kind)
     if not ceil:
         return floor

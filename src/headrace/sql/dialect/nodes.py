@@ -1,0 +1,49 @@
+"""Nodes of the tree that sqlglot has no class for. Only the dialect and its readers import this."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sqlglot import exp
+
+
+class TypeName(exp.Expression):
+    """A type; ``this`` is the ``SqlType``."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+class TypedLiteral(exp.Cast):
+    """A constant such as ``DATE '2024-01-31'``: ``this`` its text, ``to`` its ``TypeName``."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "to": True}
+
+
+class TableArgument(exp.Expression):
+    """``TABLE t PARTITION BY a ORDER BY b`` as an argument; ``this``: a Table or a Subquery."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "partition_by": False, "order": False}
+
+
+class Descriptor(exp.Expression):
+    """``DESCRIPTOR(a, b)``: Identifiers."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"expressions": True}
+
+
+class Clause(exp.Expression):
+    """Words with a value inside a call, such as ``RETURNING INT``; ``this``: the words."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expression": False}
+
+
+class JoinTree(exp.Expression):
+    """``this`` with ``joins`` in parentheses: a side of a join."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "joins": True}
+
+
+class RowPattern(exp.Expression):
+    """``this MATCH_RECOGNIZE (text)``."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "text": True, "alias": False}

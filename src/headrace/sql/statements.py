@@ -1,0 +1,440 @@
+"""Statements as values, and ``parse``, which reads them from a text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from headrace.common._extras import optional
+from headrace.sql.types import SqlType
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+Path = tuple[str, ...]
+"""A name with those before it: catalog, database, object; or fewer."""
+
+Options = tuple[tuple[str, str], ...]
+"""Keys and values of WITH (…), in the order of the text."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """A statement: its text without the semicolon, and where it begins (from 1).
+
+    ``source``: all that was read with it. The nodes of its trees have offsets in that text, as
+    ``node.meta["start"]`` and ``node.meta["end"]``.
+    """
+
+    text: str
+    line: int = 1
+    column: int = 1
+    source: str = field(default="", repr=False, compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query(Statement):
+    """SELECT, VALUES, WITH, or such queries with UNION, INTERSECT and EXCEPT."""
+
+    tree: exp.Expr
+
+
+@dataclass(frozen=True, kw_only=True)
+class Insert(Statement):
+    """INSERT INTO or INSERT OVERWRITE.
+
+    ``columns``: the columns that the query gives; empty: all. ``partition``: constants of the
+    columns of PARTITION (…). ``hints``: those after the table's name.
+    """
+
+    target: Path
+    query: exp.Expr
+    columns: tuple[str, ...] = ()
+    partition: tuple[tuple[str, exp.Expr], ...] = ()
+    overwrite: bool = False
+    hints: tuple[exp.Expr, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatementSet(Statement):
+    """INSERTs that run as one job."""
+
+    inserts: tuple[Insert, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeginStatementSet(Statement):
+    """BEGIN STATEMENT SET, when its INSERTs and END are statements of their own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndStatementSet(Statement):
+    """END of a statement set that was begun before."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain(Statement):
+    """EXPLAIN of a query, an INSERT or a statement set, with details such as CHANGELOG_MODE."""
+
+    statement: Statement
+    details: tuple[str, ...] = ()
+
+
+# Definitions
+
+
+@dataclass(frozen=True)
+class PhysicalColumn:
+    """A column that is stored."""
+
+    name: str
+    type: SqlType
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class MetadataColumn:
+    """A column that the connector gives; ``key``: its name there; ``virtual``: never written."""
+
+    name: str
+    type: SqlType
+    key: str | None = None
+    virtual: bool = False
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class ComputedColumn:
+    """A column that is computed from others; ``text`` is its expression as it is written."""
+
+    name: str
+    expression: exp.Expr
+    text: str
+    comment: str = ""
+
+
+ColumnDefinition = PhysicalColumn | MetadataColumn | ComputedColumn
+
+
+@dataclass(frozen=True)
+class WatermarkDefinition:
+    """WATERMARK FOR a column (or a field in it) AS an expression."""
+
+    column: Path
+    expression: exp.Expr
+    text: str
+
+
+@dataclass(frozen=True)
+class PrimaryKeyDefinition:
+    """PRIMARY KEY of columns; ``enforced``: NOT ENFORCED is missing, which tables refuse."""
+
+    columns: tuple[str, ...]
+    name: str | None = None
+    enforced: bool = False
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """DISTRIBUTED BY [HASH | RANGE] (columns) INTO n BUCKETS."""
+
+    kind: Literal["HASH", "RANGE", "UNKNOWN"]
+    columns: tuple[str, ...] = ()
+    buckets: int | None = None
+
+
+@dataclass(frozen=True)
+class LikeClause:
+    """LIKE a table, with options such as ``("INCLUDING", "OPTIONS")``."""
+
+    table: Path
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateTable(Statement):
+    """CREATE TABLE.
+
+    ``query``: of CREATE TABLE … AS; ``query_columns``: its columns in another order, if the
+    definition has only names.
+    """
+
+    path: Path
+    columns: tuple[ColumnDefinition, ...] = ()
+    watermarks: tuple[WatermarkDefinition, ...] = ()
+    primary_key: PrimaryKeyDefinition | None = None
+    options: Options = ()
+    like: LikeClause | None = None
+    partitioned_by: tuple[str, ...] = ()
+    distribution: Distribution | None = None
+    comment: str | None = None
+    temporary: bool = False
+    if_not_exists: bool = False
+    replace: bool = False
+    query: exp.Expr | None = None
+    query_columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateView(Statement):
+    """CREATE VIEW; ``query_text`` is the query as it is written."""
+
+    path: Path
+    query: exp.Expr
+    query_text: str
+    columns: tuple[str, ...] = ()
+    comment: str | None = None
+    temporary: bool = False
+    if_not_exists: bool = False
+
+
+Language = Literal["JAVA", "SCALA", "PYTHON"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateFunction(Statement):
+    """CREATE FUNCTION of an identifier, such as ``module.function``, in a language."""
+
+    path: Path
+    identifier: str
+    language: Language = "JAVA"
+    temporary: bool = False
+    system: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateDatabase(Statement):
+    """CREATE DATABASE."""
+
+    path: Path
+    options: Options = ()
+    comment: str | None = None
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateCatalog(Statement):
+    """CREATE CATALOG."""
+
+    name: str
+    options: Options = ()
+    comment: str | None = None
+    if_not_exists: bool = False
+
+
+ObjectKind = Literal["TABLE", "VIEW", "FUNCTION", "DATABASE", "CATALOG"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drop(Statement):
+    """DROP of an object; ``cascade``: a database with what is in it."""
+
+    kind: ObjectKind
+    path: Path
+    if_exists: bool = False
+    temporary: bool = False
+    system: bool = False
+    cascade: bool = False
+
+
+# Changes of definitions
+
+
+@dataclass(frozen=True)
+class Rename:
+    """RENAME TO another path."""
+
+    target: Path
+
+
+@dataclass(frozen=True)
+class RenameColumn:
+    """RENAME a column TO another name."""
+
+    column: str
+    target: str
+
+
+@dataclass(frozen=True)
+class SetOptions:
+    """SET ('key' = 'value', …)."""
+
+    options: Options
+
+
+@dataclass(frozen=True)
+class ResetOptions:
+    """RESET ('key', …)."""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ColumnChange:
+    """A column that is added or replaced; ``after``: a column, or "" for the first place."""
+
+    column: ColumnDefinition
+    after: str | None = None
+
+
+@dataclass(frozen=True)
+class AddOrModify:
+    """ADD or MODIFY columns, the watermark, the primary key, the distribution."""
+
+    verb: Literal["ADD", "MODIFY"]
+    columns: tuple[ColumnChange, ...] = ()
+    watermark: WatermarkDefinition | None = None
+    primary_key: PrimaryKeyDefinition | None = None
+    distribution: Distribution | None = None
+
+
+@dataclass(frozen=True)
+class DropParts:
+    """DROP columns, or the WATERMARK, the PRIMARY KEY, the DISTRIBUTION."""
+
+    columns: tuple[str, ...] = ()
+    part: Literal["WATERMARK", "PRIMARY KEY", "DISTRIBUTION"] | None = None
+    constraint: str | None = None
+
+
+@dataclass(frozen=True)
+class ChangeQuery:
+    """AS another query of a view."""
+
+    query: exp.Expr
+    text: str
+
+
+@dataclass(frozen=True)
+class ChangeFunction:
+    """AS another identifier of a function."""
+
+    identifier: str
+    language: Language = "JAVA"
+
+
+@dataclass(frozen=True)
+class ChangeComment:
+    """COMMENT of a catalog."""
+
+    comment: str
+
+
+Change = (
+    Rename
+    | RenameColumn
+    | SetOptions
+    | ResetOptions
+    | AddOrModify
+    | DropParts
+    | ChangeQuery
+    | ChangeFunction
+    | ChangeComment
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alter(Statement):
+    """ALTER of an object."""
+
+    kind: ObjectKind
+    path: Path
+    change: Change
+    if_exists: bool = False
+    temporary: bool = False
+    system: bool = False
+
+
+# The session
+
+
+@dataclass(frozen=True, kw_only=True)
+class Use(Statement):
+    """USE of a database or a catalog as the current one."""
+
+    kind: Literal["CATALOG", "DATABASE"]
+    path: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Show(Statement):
+    """SHOW.
+
+    ``what``: such as "TABLES", "CREATE TABLE", "CURRENT CATALOG", "USER FUNCTIONS". ``path``:
+    the object, or of FROM or IN. ``like``: the pattern; ``case_insensitive``: of ILIKE.
+    """
+
+    what: str
+    path: Path = ()
+    like: str | None = None
+    negated: bool = False
+    case_insensitive: bool = False
+    partition: tuple[tuple[str, exp.Expr], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Describe(Statement):
+    """DESCRIBE of a table, a catalog, a database or a function; or of a job by its id."""
+
+    path: Path
+    kind: ObjectKind | Literal["JOB"] = "TABLE"
+    extended: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetOption(Statement):
+    """SET 'key' = 'value'; without a key, all options are shown."""
+
+    key: str | None = None
+    value: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResetOption(Statement):
+    """RESET 'key'; without a key, all options."""
+
+    key: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopJob(Statement):
+    """STOP JOB 'id' [WITH SAVEPOINT] [WITH DRAIN]."""
+
+    job: str
+    savepoint: bool = False
+    drain: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unsupported(Statement):
+    """A statement of Flink that Headrace does not run: its name, and why."""
+
+    name: str
+    reason: str
+
+
+def parse(text: str) -> tuple[Statement, ...]:
+    """Return the statements of a text, which are separated by semicolons.
+
+    Raises:
+        SqlParserError: the text is not SQL as Flink reads it.
+        MissingExtraError: sqlglot is not installed.
+    """
+    optional("sqlglot")
+    from headrace.sql.dialect.statements import StatementReader
+
+    return StatementReader(text).statements()
+
+
+def parse_expression(text: str) -> exp.Expr:
+    """Return the tree of an expression.
+
+    Raises:
+        SqlParserError: the text is not an expression.
+        MissingExtraError: sqlglot is not installed.
+    """
+    optional("sqlglot")
+    from headrace.sql.dialect.statements import StatementReader
+
+    return StatementReader(text).only(StatementReader.expression)
