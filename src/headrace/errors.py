@@ -6,6 +6,7 @@
     │   ├── UnpicklableFunctionError      a user function that cannot be sent to a worker
     │   ├── MalformedPatternError         a pattern of events that cannot be used
     │   ├── WrongFunctionError            no function, or one of another kind (a TypeError too)
+    │   ├── SqlValidationError            a statement that is not valid SQL, or not supported
     │   ├── MissingWatermarksError        event time without a watermark strategy
     │   └── NotKeyedError                 keyed state or timers on a stream that is not keyed
     ├── UnsupportedError (NotImplementedError)   a PyFlink name that is not supported
@@ -20,6 +21,7 @@
     ├── MissingExtraError (ImportError)   an optional dependency is not installed
     ├── CheckpointError (RuntimeError)    a checkpoint that cannot be used
     │   └── CheckpointLockedError         another driver is running on it
+    ├── SqlError (ValueError)             a value that an SQL function cannot compute
     └── JobError (RuntimeError)           a job failed, but not in the user's code
         ├── SparkEndedError               Spark's JVM has ended
         └── StorageError                  state cannot be stored, for example: disk full
@@ -48,7 +50,9 @@ __all__ = [
     "PlanError",
     "QueryBudgetError",
     "SparkEndedError",
+    "SqlError",
     "SqlParserError",
+    "SqlValidationError",
     "StateQueryError",
     "StateTooLargeError",
     "StorageError",
@@ -115,6 +119,10 @@ class MalformedPatternError(PlanError):
     """A pattern of events that cannot be used; raised while it is built."""
 
 
+class SqlValidationError(PlanError):
+    """A statement that is not valid, or that is not supported; raised when it is planned."""
+
+
 class MissingWatermarksError(PlanError):
     """An operator needs event time, and there is no watermark strategy upstream."""
 
@@ -175,6 +183,10 @@ class DecodeError(HeadraceError, ValueError):
 
 class MissingExtraError(HeadraceError, ImportError):
     """An optional dependency of Headrace is used and not installed."""
+
+
+class SqlError(HeadraceError, ValueError):
+    """A value that a function of SQL cannot compute, such as a division by zero."""
 
 
 class CheckpointError(HeadraceError, RuntimeError):

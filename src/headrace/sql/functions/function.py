@@ -18,21 +18,35 @@ class Signature:
     result: SqlType
 
 
-TypeRule = Callable[[Sequence[Expression]], Signature | None]
-"""Gives the signature for arguments, which may be constants; None: it does not take them."""
+TypeRule = Callable[[Sequence[Expression], Sequence[str]], Signature | None]
+"""Gives the signature for arguments, which may be constants, and options; None: not accepted."""
 
 
 @dataclass(frozen=True)
 class Session:
-    """What an expression is computed under: constant for a run of a task."""
+    """What an expression is computed under: constant for a run of a task.
+
+    ``seed``: where the numbers of RAND and UUID come from; the same for a micro-batch that is
+    replayed, another one for each task and micro-batch. ``first_row``: how many rows the task has
+    computed before this batch with the same seed, so that each row gets numbers of its own.
+    """
 
     time_zone: str = "UTC"
     now_ms: int = 0
     """The time of day of the micro-batch (ms since the epoch)."""
+    seed: int = 0
+    first_row: int = 0
 
 
 Kernel = Callable[[Call, Sequence[Any], Session], Any]
-"""Computes a call on Arrow arrays, or scalars for constants; the result has the call's type."""
+"""Computes a call on Arrow arrays, or scalars for constants; the result has the call's type.
+
+If all inputs are scalars, the result is one. A function that is not deterministic gets the rows'
+numbers (an int64 array) before its arguments.
+"""
+
+CanFail = bool | Callable[[Call], bool]
+"""Whether a kernel raises for some values of its arguments."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +57,7 @@ class Function:
     what it gives, for the reference. ``examples``: expressions over constants, each with what Flink
     gives as text. ``can_fail``: whether its kernel raises for some values, so that it must not be
     computed for rows that a CASE or a condition excludes. ``deterministic``: equal arguments give
-    equal results.
+    equal results. ``of_session``: the result depends on the session.
     """
 
     name: str
@@ -52,5 +66,10 @@ class Function:
     forms: tuple[str, ...]
     about: str
     examples: tuple[tuple[str, str | None], ...] = ()
-    can_fail: bool = False
+    can_fail: CanFail = False
     deterministic: bool = True
+    of_session: bool = False
+
+    def may_fail(self, call: Call) -> bool:
+        """Return whether a call may raise."""
+        return self.can_fail if isinstance(self.can_fail, bool) else self.can_fail(call)

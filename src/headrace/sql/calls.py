@@ -1,0 +1,115 @@
+"""Typed calls of functions: the signature for given arguments, with the casts that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from headrace.errors import SqlValidationError
+from headrace.sql.coercion import same_type
+from headrace.sql.expressions import Call, Expression, Literal
+from headrace.sql.functions.casts import can_cast
+from headrace.sql.functions.table import FUNCTIONS, REFUSED, near
+from headrace.sql.types import (
+    ArrayType,
+    MapType,
+    NullType,
+    RowType,
+    SqlType,
+    TimestampLtzType,
+    TimestampType,
+)
+
+
+def resolve_call(
+    name: str, arguments: Sequence[Expression], options: Sequence[str] = ()
+) -> Expression:
+    """Return the call of a function, with casts of its arguments to the types that it takes.
+
+    Raises:
+        SqlValidationError: there is no such function, or it does not take such arguments.
+    """
+    function = FUNCTIONS.get(name)
+    if function is None:
+        raise unknown_function(name)
+    signature = function.types(arguments, tuple(options))
+    if signature is None:
+        given = ", ".join(str(each.type) for each in arguments)
+        raise SqlValidationError(
+            f"{name} does not take ({given})",
+            where={"form": " | ".join(function.forms)},
+            hint="CAST converts a value to a type that is taken",
+        )
+    converted = tuple(
+        implicit_cast(each, kind) for each, kind in zip(arguments, signature.arguments, strict=True)
+    )
+    return Call(signature.result, name, converted, tuple(options))
+
+
+def unknown_function(name: str) -> SqlValidationError:
+    """Return the error of a function that the table has not."""
+    if name in REFUSED:
+        return SqlValidationError(f"the function {name} is not supported: {REFUSED[name]}")
+    similar = near(name)
+    hint = f"did you mean {' or '.join(similar)}?" if similar else None
+    return SqlValidationError(f"no function has the name {name}", hint=hint)
+
+
+def cast(expression: Expression, target: SqlType, *, safe: bool = False) -> Expression:
+    """Return an explicit CAST; ``safe``: TRY_CAST."""
+    source = expression.type
+    if not can_cast(source, target):
+        raise SqlValidationError(
+            f"{'TRY_CAST' if safe else 'CAST'} cannot convert {source} to {target.summary}",
+            hint=_cast_hint(source, target),
+        )
+    kind = _cast_type(source, target)
+    if safe:
+        kind = kind.with_nullable(True)
+    if isinstance(expression, Literal) and expression.value is None:
+        return Literal(kind.with_nullable(True), None)
+    if kind == source:
+        return expression
+    return Call(kind, "TRY_CAST" if safe else "CAST", (expression,))
+
+
+def implicit_cast(expression: Expression, target: SqlType) -> Expression:
+    """Return the expression as a type that a function takes; NULL as its argument has it."""
+    source = expression.type
+    if isinstance(source, NullType) and isinstance(expression, Literal):
+        return Literal(target.with_nullable(True), None)
+    if same_type(source, target):
+        return expression
+    return Call(target.with_nullable(source.nullable), "CAST", (expression,))
+
+
+def _cast_type(source: SqlType, target: SqlType) -> SqlType:
+    """Return the type of an explicit CAST: NULL as the value has it."""
+    match source, target:
+        case ArrayType(), ArrayType():
+            element = _cast_type(source.element, target.element)
+            return replace(target, element=element, nullable=source.nullable)
+        case MapType(), MapType():
+            key, value = (
+                _cast_type(source.key, target.key),
+                _cast_type(source.value, target.value),
+            )
+            return replace(target, key=key, value=value, nullable=source.nullable)
+        case RowType(), RowType():
+            fields = tuple(
+                replace(two, type=_cast_type(one.type, two.type))
+                for one, two in zip(source.fields, target.fields, strict=True)
+            )
+            return replace(target, fields=fields, nullable=source.nullable)
+        case NullType(), _:
+            return target.with_nullable(True)
+    return target.with_nullable(source.nullable)
+
+
+def _cast_hint(source: SqlType, target: SqlType) -> str | None:
+    numeric = source.root in ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL")
+    if numeric and isinstance(target, TimestampType | TimestampLtzType):
+        return "TO_TIMESTAMP_LTZ makes a timestamp of seconds or milliseconds"
+    if isinstance(source, TimestampType | TimestampLtzType) and target.root in ("INT", "BIGINT"):
+        return "UNIX_TIMESTAMP gives seconds of a timestamp's text"
+    return None

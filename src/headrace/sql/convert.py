@@ -1,0 +1,411 @@
+"""Trees of the grammar as typed expressions.
+
+The tree has a node's place in the text in its ``meta``; errors say its line and column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sqlglot import exp
+
+from headrace.errors import SqlValidationError
+from headrace.sql import literals
+from headrace.sql.calls import cast, resolve_call, unknown_function
+from headrace.sql.expressions import Expression, Literal
+from headrace.sql.functions.table import FUNCTIONS
+from headrace.sql.types import (
+    BOOLEAN,
+    CharType,
+    DateType,
+    NullType,
+    RowType,
+    SqlType,
+    TimestampType,
+    TimeType,
+)
+
+Scope = Callable[[tuple[str, ...]], Expression | None]
+"""Gives the column that names mean, as ``(table, column)`` or ``(column,)``; None: none."""
+
+_BINARY: dict[type[exp.Expression], str] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+    exp.DPipe: "||",
+    exp.NullSafeEQ: "IS NOT DISTINCT FROM",
+    exp.NullSafeNEQ: "IS DISTINCT FROM",
+    exp.Overlaps: "OVERLAPS",
+}
+
+_SYNONYMS = {
+    "CHARACTER_LENGTH": "CHAR_LENGTH",
+    "CEILING": "CEIL",
+    "NOW": "CURRENT_TIMESTAMP",
+}
+"""Names that mean the same as another."""
+
+_UNIT_FUNCTIONS = {
+    "YEAR": "YEAR",
+    "QUARTER": "QUARTER",
+    "MONTH": "MONTH",
+    "WEEK": "WEEK",
+    "DAYOFYEAR": "DOY",
+    "DAYOFMONTH": "DAY",
+    "DAYOFWEEK": "DOW",
+    "HOUR": "HOUR",
+    "MINUTE": "MINUTE",
+    "SECOND": "SECOND",
+}
+"""Functions of a time that are EXTRACT of a unit."""
+
+
+class Converter:
+    """Makes typed expressions of trees.
+
+    ``scope`` gives the columns. ``text``: the statement, for the places of errors. The resolver
+    extends it: ``other`` is called for nodes that are no expressions over the columns (aggregate
+    functions, subqueries, functions of users).
+    """
+
+    def __init__(self, scope: Scope, text: str = "") -> None:
+        self.scope = scope
+        self.text = text
+
+    def expression(self, node: exp.Expression) -> Expression:
+        """Return the typed expression of a tree.
+
+        Raises:
+            SqlValidationError: an unknown column or function, or types that do not fit.
+        """
+        try:
+            return self._expression(node)
+        except SqlValidationError as error:
+            if "position" not in error.where and (place := self.place(node)):
+                error.where["position"] = place
+            raise
+
+    def place(self, node: exp.Expression) -> str:
+        """Return the line and column of a node in the text; empty: they are not known."""
+        start = node.meta.get("start")
+        if start is None or not self.text:
+            return ""
+        before = self.text[:start]
+        line = before.count("\n") + 1
+        return f"line {line}, column {start - before.rfind(chr(10))}"
+
+    def other(self, node: exp.Expression) -> Expression:
+        """Return the expression of a node that is not known here."""
+        if isinstance(node, exp.Anonymous):
+            raise unknown_function(_name(node))
+        raise SqlValidationError(f"{_what(node)} is not supported here")
+
+    def sql_type(self, node: exp.Expression) -> SqlType:
+        """Return the type that a node of the grammar says."""
+        found = node.this
+        if not isinstance(found, SqlType):
+            raise SqlValidationError(f"{node.sql()} is no type")
+        return found
+
+    def _expression(self, node: exp.Expression) -> Expression:
+        reader = _READERS.get(type(node).__name__)
+        if reader is not None:
+            return reader(self, node)
+        sign = _BINARY.get(type(node))
+        if sign is not None:
+            return self._call(sign, node.this, node.expression)
+        return self.other(node)
+
+    def _call(self, name: str, *nodes: exp.Expression, options: Sequence[str] = ()) -> Expression:
+        return resolve_call(name, [self.expression(each) for each in nodes], options)
+
+    # Columns and fields
+
+    def _column(self, node: exp.Column) -> Expression:
+        return self._path(tuple(each.name for each in node.parts))
+
+    def _path(self, names: tuple[str, ...]) -> Expression:
+        for count in range(len(names), 0, -1):
+            found = self.scope(names[:count])
+            if found is not None:
+                for field in names[count:]:
+                    found = self._field(found, field)
+                return found
+        if len(names) == 1 and names[0].upper() == "PI":
+            return resolve_call("PI", [])
+        raise SqlValidationError(f"there is no column {'.'.join(names)}")
+
+    def _dot(self, node: exp.Expression) -> Expression:
+        if isinstance(node.expression, exp.Identifier):
+            return self._field(self.expression(node.this), node.expression.name)
+        return self.other(node)
+
+    def _field(self, row: Expression, name: str) -> Expression:
+        if not isinstance(row.type, RowType):
+            raise SqlValidationError(f"{row} of type {row.type} has no field {name}")
+        fields = [each.name for each in row.type.fields]
+        if name not in fields:
+            raise SqlValidationError(
+                f"the row {row} has no field {name}", where={"fields": ", ".join(fields)}
+            )
+        return resolve_call("FIELD", [row], (name,))
+
+    # Constants
+
+    def _literal(self, node: exp.Expression) -> Expression:
+        text = node.this
+        if node.args.get("is_string"):
+            return Literal(CharType(len(text), nullable=False), text)
+        return literals.number(text)
+
+    def _boolean(self, node: exp.Expression) -> Expression:
+        return Literal(BOOLEAN.with_nullable(False), bool(node.this))
+
+    def _null(self, node: exp.Expression) -> Expression:
+        return Literal(NullType(), None)
+
+    def _hex(self, node: exp.Expression) -> Expression:
+        return literals.hexadecimal(node.this)
+
+    def _typed_literal(self, node: exp.Expression) -> Expression:
+        kind, text = self.sql_type(node.args["to"]), node.this.this
+        assert isinstance(kind, DateType | TimeType | TimestampType)
+        return literals.time(text, kind)
+
+    def _interval(self, node: exp.Expression) -> Expression:
+        unit = node.args["unit"]
+        if isinstance(unit, exp.IntervalSpan):
+            return literals.interval(node.this.this, unit.this.name, unit.expression.name)
+        return literals.interval(node.this.this, unit.name, None)
+
+    # Operators
+
+    def _paren(self, node: exp.Expression) -> Expression:
+        return self.expression(node.this)
+
+    def _not(self, node: exp.Expression) -> Expression:
+        inside = node.this
+        if isinstance(inside, exp.Is):
+            return self._is(inside, negated=True)
+        return self._call("NOT", inside)
+
+    def _is(self, node: exp.Expression, negated: bool = False) -> Expression:
+        what = node.expression
+        word = {exp.Null: "NULL", exp.Var: "NULL"}.get(type(what))
+        if isinstance(what, exp.Boolean):
+            word = "TRUE" if what.this else "FALSE"
+        if isinstance(what, exp.JSON):
+            found = self._call("IS JSON", node.this, options=(what.this or "VALUE",))
+            return resolve_call("NOT", [found]) if negated else found
+        assert word is not None, what
+        value = self.expression(node.this)
+        if isinstance(what, exp.Var) and not isinstance(value.type, type(BOOLEAN)):
+            raise SqlValidationError(f"IS UNKNOWN needs a BOOLEAN, not {value.type}")
+        return resolve_call(f"IS {'NOT ' if negated else ''}{word}", [value])
+
+    def _and(self, node: exp.Expression) -> Expression:
+        kind = type(node)
+        parts: list[exp.Expression] = []
+        current: exp.Expression = node
+        while isinstance(current, kind):
+            parts.append(current.expression)
+            current = current.this
+        parts.append(current)
+        return self._call("AND" if kind is exp.And else "OR", *reversed(parts))
+
+    def _negative(self, node: exp.Expression) -> Expression:
+        inside = node.this
+        if isinstance(inside, exp.Literal) and not inside.args.get("is_string"):
+            return literals.number("-" + inside.this)
+        return self._call("NEGATE", inside)
+
+    def _between(self, node: exp.Expression) -> Expression:
+        name = "BETWEEN SYMMETRIC" if node.args.get("symmetric") else "BETWEEN"
+        return self._call(name, node.this, node.args["low"], node.args["high"])
+
+    def _in(self, node: exp.Expression) -> Expression:
+        if node.args.get("query") is not None:
+            return self.other(node)
+        return self._call("IN", node.this, *node.expressions)
+
+    def _like(self, node: exp.Expression) -> Expression:
+        name = "LIKE" if isinstance(node, exp.Like) else "SIMILAR TO"
+        return self._call(name, node.this, node.expression)
+
+    def _escape(self, node: exp.Expression) -> Expression:
+        name = "LIKE" if isinstance(node.this, exp.Like) else "SIMILAR TO"
+        return self._call(name, node.this.this, node.this.expression, node.expression)
+
+    def _case(self, node: exp.Expression) -> Expression:
+        value = node.this
+        arguments: list[Expression] = []
+        compared = None if value is None else self.expression(value)
+        for branch in node.args["ifs"]:
+            condition = self.expression(branch.this)
+            if compared is not None:
+                condition = resolve_call("=", [compared, condition])
+            arguments += [condition, self.expression(branch.args["true"])]
+        otherwise = node.args.get("default")
+        arguments.append(
+            Literal(NullType(), None) if otherwise is None else self.expression(otherwise)
+        )
+        return resolve_call("CASE", arguments)
+
+    def _cast(self, node: exp.Expression) -> Expression:
+        safe = isinstance(node, exp.TryCast)
+        return cast(self.expression(node.this), self.sql_type(node.args["to"]), safe=safe)
+
+    # Collections
+
+    def _array(self, node: exp.Expression) -> Expression:
+        return self._call("ARRAY", *node.expressions)
+
+    def _map(self, node: exp.Expression) -> Expression:
+        keys, values = node.args["keys"].expressions, node.args["values"].expressions
+        pairs = [each for pair in zip(keys, values, strict=True) for each in pair]
+        return self._call("MAP", *pairs)
+
+    def _tuple(self, node: exp.Expression) -> Expression:
+        return self._call("ROW", *node.expressions)
+
+    def _bracket(self, node: exp.Expression) -> Expression:
+        return self._call("ITEM", node.this, *node.expressions)
+
+    # Calls
+
+    def _function(self, node: exp.Expression) -> Expression:
+        if not isinstance(node.this, str):
+            return self.other(node)
+        name = node.this.upper()
+        name = _SYNONYMS.get(name, name)
+        special = _CALLS.get(name)
+        if special is not None:
+            return special(self, node, name)
+        if name not in FUNCTIONS or name in _SIGNS_ONLY:
+            return self.other(node)
+        return self._call(name, *node.expressions)
+
+    def _with_unit(self, node: exp.Expression, name: str) -> Expression:
+        """FLOOR, CEIL TO unit; EXTRACT, TIMESTAMPADD, TIMESTAMPDIFF of a unit."""
+        units = [each.name for each in node.expressions if isinstance(each, exp.Var)]
+        values = [each for each in node.expressions if not isinstance(each, exp.Var)]
+        return self._call(name, *values, options=units)
+
+    def _unit_function(self, node: exp.Expression, name: str) -> Expression:
+        return self._call("EXTRACT", *node.expressions, options=(_UNIT_FUNCTIONS[name],))
+
+    def _trim(self, node: exp.Expression, name: str) -> Expression:
+        first = node.expressions[0] if node.expressions else None
+        if not isinstance(first, exp.Var):
+            return self._call("TRIM", *node.expressions, options=("BOTH",))
+        *characters, value = node.expressions[1:]
+        return self._call("TRIM", value, *characters, options=(first.name,))
+
+    def _json(self, node: exp.Expression, name: str) -> Expression:
+        values: list[Expression] = []
+        options: list[str] = []
+        target: SqlType | None = None
+        for each in node.expressions:
+            if type(each).__name__ != "Clause":
+                if isinstance(each, exp.JSONKeyValue):
+                    values += [self.expression(each.this), self.expression(each.expression)]
+                else:
+                    values.append(self.expression(each))
+                continue
+            words, value = each.this, each.expression
+            if words == "RETURNING":
+                target = self.sql_type(value)
+            elif isinstance(value, exp.Var):
+                options.append(f"{value.name} {words}")
+            else:
+                options.append(f"DEFAULT {words}")
+                values.append(self.expression(value))
+        if target is not None:
+            from headrace.sql.functions.json_paths import returning
+
+            return returning(name, values, tuple(options), target)
+        return resolve_call(name, values, tuple(options))
+
+
+_SIGNS_ONLY = frozenset(
+    (
+        "AND",
+        "OR",
+        "NOT",
+        "IN",
+        "BETWEEN",
+        "LIKE",
+        "CASE",
+        "FIELD",
+        "ITEM",
+        "NEGATE",
+        "PLUS",
+        "CAST",
+        "TRY_CAST",
+    )
+)
+"""Functions of the table that are not called by their names."""
+
+_READERS: dict[str, Callable[[Converter, Any], Expression]] = {
+    "Column": Converter._column,
+    "Dot": Converter._dot,
+    "Literal": Converter._literal,
+    "Boolean": Converter._boolean,
+    "Null": Converter._null,
+    "HexString": Converter._hex,
+    "TypedLiteral": Converter._typed_literal,
+    "Interval": Converter._interval,
+    "Paren": Converter._paren,
+    "Not": Converter._not,
+    "Is": Converter._is,
+    "And": Converter._and,
+    "Or": Converter._and,
+    "Neg": Converter._negative,
+    "Between": Converter._between,
+    "In": Converter._in,
+    "Like": Converter._like,
+    "SimilarTo": Converter._like,
+    "Escape": Converter._escape,
+    "Case": Converter._case,
+    "Cast": Converter._cast,
+    "TryCast": Converter._cast,
+    "Array": Converter._array,
+    "Map": Converter._map,
+    "Tuple": Converter._tuple,
+    "Bracket": Converter._bracket,
+    "Anonymous": Converter._function,
+}
+
+_CALLS: dict[str, Callable[[Converter, Any, str], Expression]] = {
+    "EXTRACT": Converter._with_unit,
+    "FLOOR": Converter._with_unit,
+    "CEIL": Converter._with_unit,
+    "TIMESTAMPADD": Converter._with_unit,
+    "TIMESTAMPDIFF": Converter._with_unit,
+    "TRIM": Converter._trim,
+    "JSON_VALUE": Converter._json,
+    "JSON_QUERY": Converter._json,
+    "JSON_EXISTS": Converter._json,
+    "JSON_OBJECT": Converter._json,
+    "JSON_ARRAY": Converter._json,
+    **dict.fromkeys(_UNIT_FUNCTIONS, Converter._unit_function),
+}
+
+
+def _name(node: exp.Expression) -> str:
+    return node.this if isinstance(node.this, str) else str(node.this.name)
+
+
+def _what(node: exp.Expression) -> str:
+    words = re.findall("[A-Z][a-z]*", type(node).__name__)
+    return " ".join(words).upper()

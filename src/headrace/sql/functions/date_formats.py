@@ -1,0 +1,204 @@
+"""Patterns of dates and times as Java has them: yyyy-MM-dd HH:mm:ss.SSS."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Callable
+from datetime import date, datetime, timedelta
+from functools import lru_cache
+
+from headrace.errors import SqlError
+from headrace.sql.functions.text_formats import DAY_NS
+
+DEFAULT = "yyyy-MM-dd HH:mm:ss"
+"""The pattern where none is given."""
+
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+_EPOCH = datetime(1970, 1, 1)
+_SECOND_NS = 1_000_000_000
+
+Token = tuple[str, int]
+"""A letter of a pattern with its count; or a text, with 0."""
+
+
+@lru_cache(maxsize=1000)
+def tokens_of(pattern: str) -> tuple[Token, ...]:
+    """Return the parts of a pattern."""
+    found: list[Token] = []
+    for match in re.finditer(r"'((?:[^']|'')*)'|([A-Za-z])\2*|([^A-Za-z'])", pattern):
+        text, letter = match[1], match[2]
+        if text is not None:
+            found.append((text.replace("''", "'") or "'", 0))
+        elif letter is not None:
+            found.append((letter, len(match[0])))
+        else:
+            found.append((match[0], 0))
+    return tuple(found)
+
+
+Writer = Callable[[datetime, int], str]
+
+
+def write(nanoseconds: int, pattern: str) -> str:
+    """Return a local time, in nanoseconds since the epoch, as text."""
+    seconds, fraction = divmod(nanoseconds, _SECOND_NS)
+    moment = _EPOCH + timedelta(seconds=seconds)
+    return "".join(
+        text if count == 0 else _write_part(text, count, moment, fraction, pattern)
+        for text, count in tokens_of(pattern)
+    )
+
+
+def _write_part(letter: str, count: int, moment: datetime, fraction: int, pattern: str) -> str:
+    match letter:
+        case "y" | "u":
+            if count == 2:
+                return f"{moment.year % 100:02d}"
+            return f"{moment.year:0{count}d}"
+        case "M" | "L":
+            return _named(moment.month, count, _MONTHS[moment.month - 1])
+        case "d":
+            return f"{moment.day:0{count}d}"
+        case "D":
+            return f"{moment.timetuple().tm_yday:0{count}d}"
+        case "E":
+            name = _DAYS[moment.weekday()]
+            return name if count == 4 else name[:3]
+        case "e" | "c":
+            return f"{moment.isoweekday() % 7 + 1:0{count}d}"
+        case "Q" | "q":
+            quarter = (moment.month + 2) // 3
+            return {3: f"Q{quarter}", 4: f"{_ordinal(quarter)} quarter"}.get(
+                count, f"{quarter:0{count}d}"
+            )
+        case "H":
+            return f"{moment.hour:0{count}d}"
+        case "k":
+            return f"{moment.hour or 24:0{count}d}"
+        case "h":
+            return f"{moment.hour % 12 or 12:0{count}d}"
+        case "K":
+            return f"{moment.hour % 12:0{count}d}"
+        case "m":
+            return f"{moment.minute:0{count}d}"
+        case "s":
+            return f"{moment.second:0{count}d}"
+        case "S":
+            return f"{fraction:09d}"[:count].ljust(count, "0")
+        case "n":
+            return f"{fraction:0{count}d}"
+        case "a":
+            return "AM" if moment.hour < 12 else "PM"
+        case "G":
+            return "AD"
+    raise SqlError(f"the letter {letter!r} of the date pattern {pattern!r} is not supported")
+
+
+def _ordinal(number: int) -> str:
+    return {1: "1st", 2: "2nd", 3: "3rd"}.get(number, f"{number}th")
+
+
+def _named(number: int, count: int, name: str) -> str:
+    return f"{number:0{count}d}" if count < 3 else name[:3] if count == 3 else name
+
+
+_LETTERS = {
+    "y": r"(?P<year>[+-]?\d{{{0},}})",
+    "u": r"(?P<year>[+-]?\d{{{0},}})",
+    "M": r"(?P<month>\d{{{0}}})",
+    "d": r"(?P<day>\d{{{0}}})",
+    "D": r"(?P<yearday>\d{{{0}}})",
+    "H": r"(?P<hour>\d{{{0}}})",
+    "k": r"(?P<hour24>\d{{{0}}})",
+    "h": r"(?P<hour12>\d{{{0}}})",
+    "K": r"(?P<hour11>\d{{{0}}})",
+    "m": r"(?P<minute>\d{{{0}}})",
+    "s": r"(?P<second>\d{{{0}}})",
+    "S": r"(?P<fraction>\d{{{0}}})",
+    "a": r"(?P<half>AM|PM|am|pm)",
+}
+
+
+@lru_cache(maxsize=1000)
+def reader(pattern: str) -> re.Pattern[str]:
+    """Return what reads texts of a pattern."""
+    parts = []
+    tokens = tokens_of(pattern)
+    for n, (text, count) in enumerate(tokens):
+        if count == 0:
+            parts.append(re.escape(text))
+            continue
+        adjacent = n + 1 < len(tokens) and tokens[n + 1][1] > 0
+        parts.append(_read_part(text, count, adjacent, pattern))
+    try:
+        return re.compile("".join(parts), re.ASCII)
+    except re.error:
+        raise SqlError(f"the date pattern {pattern!r} has a letter twice") from None
+
+
+def _read_part(letter: str, count: int, adjacent: bool, pattern: str) -> str:
+    if letter in ("M", "L") and count >= 3:
+        names = _MONTHS if count > 3 else [each[:3] for each in _MONTHS]
+        return f"(?P<monthname>{'|'.join(names)})"
+    if letter == "E":
+        names = _DAYS if count > 3 else [each[:3] for each in _DAYS]
+        return f"(?P<weekday>{'|'.join(names)})"
+    if letter in ("y", "u"):
+        if count == 2:
+            return r"(?P<year2>\d{2})"
+        return rf"(?P<year>\d{{{count}}})" if adjacent else rf"(?P<year>[+-]?\d{{{count},9}})"
+    template = _LETTERS.get(letter)
+    if template is None:
+        raise SqlError(f"the letter {letter!r} of the date pattern {pattern!r} is not supported")
+    digits = "1,2" if count == 1 and not adjacent else str(count)
+    return template.replace("{{", "{").replace("}}", "}").replace("{0}", digits)
+
+
+def read(text: str, pattern: str, *, lenient: bool = False) -> int:
+    """Return the local time that a text says, in nanoseconds since the epoch.
+
+    ``lenient``: a day after the last one of its month is the last one.
+    """
+    found = reader(pattern).fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r} is not of the pattern {pattern!r}")
+    parts = found.groupdict()
+    year = int(parts.get("year") or 1970)
+    if parts.get("year2"):
+        year = 2000 + int(parts["year2"])
+    month = int(parts.get("month") or 1)
+    if parts.get("monthname"):
+        month = [each[:3] for each in _MONTHS].index(parts["monthname"][:3]) + 1
+    day = int(parts.get("day") or 1)
+    if lenient and 28 < day <= 31 and 1 <= month <= 12:
+        day = min(day, monthrange(year, month)[1])
+    days = date(year, month, day).toordinal() - _EPOCH.toordinal()
+    if parts.get("yearday"):
+        days = date(year, 1, 1).toordinal() - _EPOCH.toordinal() + int(parts["yearday"]) - 1
+    hour = int(parts.get("hour") or 0)
+    if parts.get("hour24"):
+        hour = int(parts["hour24"]) % 24
+    for name in ("hour12", "hour11"):
+        if parts.get(name):
+            hour = int(parts[name]) % 12 + (12 if (parts.get("half") or "").upper() == "PM" else 0)
+    minute, second = int(parts.get("minute") or 0), int(parts.get("second") or 0)
+    if hour > 23 or minute > 59 or second > 59:
+        raise ValueError(f"{text!r} is no time")
+    fraction = int((parts.get("fraction") or "").ljust(9, "0"))
+    seconds = (hour * 60 + minute) * 60 + second
+    return days * DAY_NS + seconds * _SECOND_NS + fraction

@@ -1,0 +1,396 @@
+"""Times from texts and numbers, times as texts, and the present time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from headrace.errors import SqlError
+from headrace.sql.expressions import Call, Expression
+from headrace.sql.functions import date_formats, moments, text_formats
+from headrace.sql.functions.comparison import compare
+from headrace.sql.functions.function import Function, Kernel, Session, Signature
+from headrace.sql.functions.kernels import cast_arrow, map_values
+from headrace.sql.functions.rules import (
+    NOT_NULL,
+    NULLABLE,
+    Parameter,
+    a_bigint,
+    a_number,
+    a_text,
+    a_timestamp,
+    an_int,
+    first_of,
+    takes,
+)
+from headrace.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    STRING,
+    DateType,
+    MonthIntervalType,
+    SecondIntervalType,
+    SqlType,
+    TimestampLtzType,
+    TimestampType,
+    TimeType,
+    to_arrow,
+)
+
+_STAMP = TimestampType(3)
+_MOMENT = TimestampLtzType(3)
+_UNREADABLE = -(1 << 63)
+"""What UNIX_TIMESTAMP gives, as in Flink, for a text that is no time."""
+
+
+def _nanoseconds(value: Any) -> Any:
+    """Return local timestamps as integers with the factor to nanoseconds."""
+    import pyarrow as pa
+
+    factor = 1_000_000_000 // moments.PER_SECOND[value.type.unit]
+    return cast_arrow(value, pa.int64()), factor
+
+
+def read_lenient(text: str) -> int:
+    """Return the local time that a text says in one of the usual forms (ns since the epoch)."""
+    day, _, rest = text.strip().partition(" ")
+    if not rest:
+        return date_formats.read(day, "yyyy-MM-dd", lenient=True)
+    whole, _, fraction = rest.partition(".")
+    seconds = date_formats.read(f"{day} {whole}", date_formats.DEFAULT, lenient=True)
+    if fraction and not (fraction.isdecimal() and len(fraction) <= 9):
+        raise ValueError(text)
+    return seconds + int(fraction.ljust(9, "0") or 0)
+
+
+def read_strict(text: str) -> int:
+    """Return the local time that a text with a day and a time says (ns since the epoch)."""
+    whole, _, fraction = text.partition(".")
+    seconds = date_formats.read(whole, date_formats.DEFAULT, lenient=True)
+    return seconds + int(fraction.ljust(9, "0") or 0)
+
+
+def _or_null(read: Callable[..., int]) -> Callable[..., int | None]:
+    def safe(*arguments: str) -> int | None:
+        try:
+            return read(*arguments)
+        except (ValueError, OverflowError):
+            return None
+
+    return safe
+
+
+def _read(text: str, pattern: str | None = None) -> int:
+    if pattern is None:
+        return read_lenient(text)
+    return date_formats.read(text, pattern, lenient=True)
+
+
+def _local_ms(arguments: Sequence[Any], read: Callable[..., int] = _read) -> Any:
+    """Return texts, with patterns, as local timestamps in ms; NULL where they are none."""
+    import pyarrow as pa
+
+    def milliseconds(*values: str) -> int:
+        return read(*values) // 1_000_000
+
+    found = map_values(_or_null(milliseconds), arguments, pa.int64())
+    return cast_arrow(found, pa.timestamp("ms"))
+
+
+def _date_format(call: Call, arguments: Sequence[Any], session: Session) -> Any:
+    import pyarrow as pa
+
+    value, pattern = arguments
+    match call.arguments[0].type:
+        case TimestampLtzType():
+            value = moments.to_local(value, session)
+        case TimestampType():
+            pass
+        case _:
+            value = _local_ms([value], read_strict)
+    number, factor = _nanoseconds(value)
+    return map_values(
+        lambda each, text: date_formats.write(each * factor, text), [number, pattern], pa.string()
+    )
+
+
+def _to_date(call: Call, arguments: Sequence[Any], session: Session) -> Any:
+    import pyarrow as pa
+
+    def days(text: str, pattern: str | None = None) -> int:
+        if pattern is None:
+            return text_formats.read_date(text).toordinal() - 719_163
+        return date_formats.read(text, pattern) // text_formats.DAY_NS
+
+    return cast_arrow(map_values(_or_null(days), arguments, pa.int32()), pa.date32())
+
+
+def _to_timestamp(call: Call, arguments: Sequence[Any], session: Session) -> Any:
+    return _local_ms(arguments)
+
+
+def _to_timestamp_ltz(call: Call, arguments: Sequence[Any], session: Session) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    first, *rest = arguments
+    if pa.types.is_string(first.type):
+        if len(rest) < 2:
+            return moments.in_zone(_local_ms(arguments), "UTC")
+        return map_values(_in_named_zone, arguments, to_arrow(call.type))
+    precision = rest[0].as_py() if rest else 3
+    if precision not in (0, 3):
+        raise SqlError(f"TO_TIMESTAMP_LTZ has precision 0 or 3, not {precision}")
+    factor = 1000 if precision == 0 else 1
+    if not pa.types.is_integer(first.type):
+        first = pc.multiply(cast_arrow(first, pa.float64()), float(factor))
+        factor = 1
+    number = pc.multiply(cast_arrow(first, pa.int64()), factor)
+    return cast_arrow(number, to_arrow(call.type))
+
+
+def _zone(name: str) -> Any:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise SqlError(f"there is no time zone {name!r}") from None
+
+
+def _in_named_zone(text: str, pattern: str, zone: str) -> datetime | None:
+    ns = _or_null(_read)(text, pattern)
+    if ns is None:
+        return None
+    import pyarrow as pa
+
+    _zone(zone)
+    local = pa.array([ns // 1_000_000], pa.timestamp("ms"))
+    found: datetime = moments.in_zone(local, zone)[0].as_py()
+    return found
+
+
+def _convert_tz(text: str, source: str, target: str) -> str | None:
+    import pyarrow as pa
+
+    ns = _or_null(read_strict)(text)
+    if ns is None:
+        return None
+    _zone(source)
+    _zone(target)
+    moment = moments.in_zone(pa.array([ns // 1_000_000], pa.timestamp("ms")), source)
+    local = moments.to_local(moment, Session(time_zone=target))
+    return date_formats.write(local.cast(pa.int64())[0].as_py() * 1_000_000, date_formats.DEFAULT)
+
+
+def _convert(call: Call, arguments: Sequence[Any], session: Session) -> Any:
+    import pyarrow as pa
+
+    return map_values(_convert_tz, arguments, pa.string())
+
+
+def _unix_timestamp(call: Call, arguments: Sequence[Any], session: Session) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not arguments:
+        return pa.scalar(session.now_ms // 1000, pa.int64())
+
+    def read(text: str, pattern: str = date_formats.DEFAULT) -> int:
+        if pattern == date_formats.DEFAULT and "." in text:
+            text = text.partition(".")[0]
+        return date_formats.read(text, pattern)
+
+    local = _local_ms(arguments, read)
+    moment = cast_arrow(moments.from_local(local, session), pa.int64())
+    seconds = moments.floor_divide(moment, 1000)
+    given = arguments[0]
+    for each in arguments[1:]:
+        given = pc.if_else(pc.is_valid(each), given, pa.scalar(None, given.type))
+    unreadable = pc.and_(pc.is_valid(given), pc.is_null(seconds))
+    return pc.if_else(unreadable, pa.scalar(_UNREADABLE, pa.int64()), seconds)
+
+
+def _from_unixtime(call: Call, arguments: Sequence[Any], session: Session) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    number, *rest = arguments
+    pattern = rest[0] if rest else pa.scalar(date_formats.DEFAULT)
+    moment = cast_arrow(pc.multiply(number, 1000), pa.timestamp("ms", "UTC"))
+    local, factor = _nanoseconds(moments.to_local(moment, session))
+    return map_values(
+        lambda each, text: date_formats.write(each * factor, text), [local, pattern], pa.string()
+    )
+
+
+def _now(kind: SqlType) -> Kernel:
+    """Return the kernel of the present time, as a type."""
+
+    def kernel(call: Call, arguments: Sequence[Any], session: Session) -> Any:
+        import pyarrow as pa
+
+        moment = pa.scalar(session.now_ms, pa.timestamp("ms", "UTC"))
+        if isinstance(kind, TimeType):
+            moment = pa.scalar(session.now_ms // 1000 * 1000, pa.timestamp("ms", "UTC"))
+        return moments.convert(moment, _MOMENT, kind, session)
+
+    return kernel
+
+
+def _interval(kind: SqlType) -> SqlType | None:
+    return kind if isinstance(kind, MonthIntervalType | SecondIntervalType) else None
+
+
+def _overlaps_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signature | None:
+    if len(arguments) != 2:
+        return None
+    for each in arguments:
+        if not isinstance(each, Call) or each.function != "ROW" or len(each.arguments) != 2:
+            return None
+        start, end = (part.type for part in each.arguments)
+        if not isinstance(start, DateType | TimeType | TimestampType | TimestampLtzType):
+            return None
+        if _interval(end) is None and type(end) is not type(start):
+            return None
+    nullable = any(part.type.nullable for each in arguments for part in _parts(each))
+    return Signature(tuple(each.type for each in arguments), BOOLEAN.with_nullable(nullable))
+
+
+def _parts(expression: Expression) -> tuple[Expression, ...]:
+    assert isinstance(expression, Call)
+    return expression.arguments
+
+
+def _overlaps(call: Call, arguments: Sequence[Any], session: Session) -> Any:
+    import pyarrow.compute as pc
+
+    one, two = (
+        _period(value, each, session) for value, each in zip(arguments, call.arguments, strict=True)
+    )
+    return pc.and_kleene(
+        compare("greater_equal", one[1], two[0]), compare("greater_equal", two[1], one[0])
+    )
+
+
+def _period(row: Any, expression: Expression, session: Session) -> tuple[Any, Any]:
+    """Return the start and the end of a period, the earlier one first."""
+    import pyarrow.compute as pc
+
+    from headrace.sql.functions import date_arithmetic
+
+    start, end = pc.struct_field(row, [0]), pc.struct_field(row, [1])
+    kinds = [each.type for each in _parts(expression)]
+    if isinstance(kinds[1], MonthIntervalType):
+        end = date_arithmetic.add_months(start, end, kinds[0], session)
+    elif isinstance(kinds[1], SecondIntervalType):
+        end = date_arithmetic.add_ms(start, end, kinds[0])
+    swap = compare("greater", start, end)
+    return pc.if_else(swap, end, start), pc.if_else(swap, start, end)
+
+
+def _text_or_timestamp(kind: SqlType) -> SqlType | None:
+    return a_text(kind) or a_timestamp(kind)
+
+
+def _moment_rule(*parameters: Parameter, optional: int = 0) -> Any:
+    return takes(*parameters, gives=_MOMENT, nulls=NULLABLE, optional=optional)
+
+
+def _row(
+    name: str, types: Any, kernel: Kernel, forms: str, about: str, *examples: tuple[str, str]
+) -> Function:
+    return Function(
+        name, types, kernel, tuple(forms.split(" | ")), about, examples, of_session=True
+    )
+
+
+def _present(name: str, kind: SqlType, forms: str, about: str) -> Function:
+    return _row(name, takes(gives=kind, nulls=NOT_NULL), _now(kind), forms, about)
+
+
+FUNCTIONS = (
+    _row(
+        "DATE_FORMAT",
+        takes(_text_or_timestamp, a_text, gives=STRING, nulls=NULLABLE),
+        _date_format,
+        "DATE_FORMAT(timestamp, pattern)",
+        "The timestamp as text of a pattern of Java's, such as yyyy-MM-dd HH:mm:ss.",
+        ("DATE_FORMAT(TIMESTAMP '2020-02-29 10:11:12', 'dd.MM.yyyy')", "29.02.2020"),
+    ),
+    _row(
+        "TO_DATE",
+        takes(a_text, a_text, gives=DATE, nulls=NULLABLE, optional=1),
+        _to_date,
+        "TO_DATE(string [, pattern])",
+        "The day that a text says; NULL if it says none.",
+        ("TO_DATE('29/02/2020', 'dd/MM/yyyy')", "2020-02-29"),
+    ),
+    _row(
+        "TO_TIMESTAMP",
+        takes(a_text, a_text, gives=_STAMP, nulls=NULLABLE, optional=1),
+        _to_timestamp,
+        "TO_TIMESTAMP(string [, pattern])",
+        "The timestamp that a text says; NULL if it says none.",
+        ("TO_TIMESTAMP('2020-02-29 10:11:12')", "2020-02-29T10:11:12"),
+    ),
+    _row(
+        "TO_TIMESTAMP_LTZ",
+        first_of(
+            _moment_rule(a_number, an_int, optional=1),
+            _moment_rule(a_text, a_text, a_text, optional=2),
+        ),
+        _to_timestamp_ltz,
+        "TO_TIMESTAMP_LTZ(number [, precision]) | TO_TIMESTAMP_LTZ(string [, pattern [, zone]])",
+        "The moment of a number of ms (precision 3) or s (0) since the epoch, or of a text.",
+        ("TO_TIMESTAMP_LTZ(1600000000, 0)", "2020-09-13T12:26:40Z"),
+    ),
+    _row(
+        "UNIX_TIMESTAMP",
+        first_of(
+            takes(gives=BIGINT, nulls=NOT_NULL), takes(a_text, a_text, gives=BIGINT, optional=1)
+        ),
+        _unix_timestamp,
+        "UNIX_TIMESTAMP() | UNIX_TIMESTAMP(string [, pattern])",
+        "The seconds since the epoch, now or of a text.",
+        ("UNIX_TIMESTAMP('2020-02-29 10:11:12')", "1582967472"),
+    ),
+    _row(
+        "FROM_UNIXTIME",
+        takes(a_bigint, a_text, gives=STRING, nulls=NULLABLE, optional=1),
+        _from_unixtime,
+        "FROM_UNIXTIME(seconds [, pattern])",
+        "The text of a time in seconds since the epoch, in the session's time zone.",
+        ("FROM_UNIXTIME(1600000000)", "2020-09-13 14:26:40"),
+    ),
+    _row(
+        "CONVERT_TZ",
+        takes(a_text, a_text, a_text, gives=STRING, nulls=NULLABLE),
+        _convert,
+        "CONVERT_TZ(string, zone1, zone2)",
+        "The text of a time of zone1 as the text of the same moment in zone2.",
+        ("CONVERT_TZ('1970-01-01 00:00:00', 'UTC', 'America/Los_Angeles')", "1969-12-31 16:00:00"),
+    ),
+    _row(
+        "OVERLAPS",
+        _overlaps_rule,
+        _overlaps,
+        "(time1, time2) OVERLAPS (time3, interval)",
+        "Whether two periods have a moment in common.",
+        (
+            "(TIME '2:55:00', INTERVAL '1' HOUR) OVERLAPS (TIME '3:30:00', INTERVAL '2' HOUR)",
+            "true",
+        ),
+    ),
+    _present("CURRENT_TIMESTAMP", _MOMENT, "CURRENT_TIMESTAMP | NOW()", "The present time."),
+    _present("CURRENT_ROW_TIMESTAMP", _MOMENT, "CURRENT_ROW_TIMESTAMP()", "The present time."),
+    _present("PROCTIME", _MOMENT, "PROCTIME()", "The present time."),
+    _present(
+        "LOCALTIMESTAMP", _STAMP, "LOCALTIMESTAMP", "The present time in the session's time zone."
+    ),
+    _present("CURRENT_DATE", DATE, "CURRENT_DATE", "The present day in the session's time zone."),
+    _present("LOCALTIME", TimeType(0), "LOCALTIME", "The present time of day."),
+    _present("CURRENT_TIME", TimeType(0), "CURRENT_TIME", "The present time of day."),
+)

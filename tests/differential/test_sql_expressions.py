@@ -1,0 +1,232 @@
+"""Expressions of SQL give the types and values that Flink SQL gave."""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.errors import HeadraceError
+from headrace.sql.evaluate import compile_expressions, evaluate_constant
+from headrace.sql.expressions import ColumnRef, Expression
+from headrace.sql.functions.function import Session
+from headrace.sql.functions.table import FUNCTIONS
+from headrace.sql.types import (
+    ArrayType,
+    BytesType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    MapType,
+    RowType,
+    SqlType,
+    TimestampLtzType,
+    TimestampType,
+    TimeType,
+    to_arrow,
+)
+from tests.differential.sql_corpus import ROWS, TIME_ZONE, TYPES
+
+pytest.importorskip("sqlglot")
+dialect = pytest.importorskip("headrace.sql.dialect.queries")
+convert = pytest.importorskip("headrace.sql.convert")
+pa = pytest.importorskip("pyarrow")
+
+GOLDENS = Path(__file__).with_name("goldens_sql") / "expressions.jsonl"
+RECORDS = [json.loads(line) for line in GOLDENS.read_text(encoding="utf-8").splitlines()]
+SESSION = Session(TIME_ZONE, 1_800_000_000_000)
+
+_NULL = "NULL without a type is accepted here"
+_TEXT = "Flink accepts it when it plans, and fails when it generates code; '3' < i works there too"
+_YEAR = "Python has no year 10000"
+_UNIT = "a difference of times with a unit is not read; TIMESTAMPDIFF is"
+
+DEVIATIONS: dict[str, str] = {
+    "NULL": _NULL,
+    "b AND NULL": _NULL,
+    "i + NULL": _NULL,
+    "s || NULL": _NULL,
+    "IF(b, 'a', NULL)": _NULL,
+    "CONCAT('a', NULL)": _NULL,
+    "CONCAT_WS(NULL, 'a', 'b')": _NULL,
+    "CONCAT_WS(',', 'a', NULL, 'b')": _NULL,
+    "i = '3'": _TEXT,
+    "d = '2.25'": _TEXT,
+    "p = '12.34'": _TEXT,
+    "b = 'true'": "Flink answers FALSE, also where it is true; it is refused here",
+    "CAST(0 AS DOUBLE) / CAST(0 AS DOUBLE)": "Flink's planner fails; of columns it gives NaN",
+    "LPAD('hi', 4, '')": "Flink's planner fails on NULL; of columns it gives NULL",
+    "CEIL(tm TO MINUTE)": "Flink fails on 24:00, which is 00:00 here",
+    "CEIL(dt TO MONTH)": _YEAR,
+    "TIMESTAMPADD(DAY, 1, dt)": _YEAR,
+    "TIMESTAMPADD(WEEK, 1, dt)": _YEAR,
+    "TIMESTAMPADD(MONTH, 1, dt)": _YEAR,
+    "dt + INTERVAL '1' DAY": _YEAR,
+    "dt + INTERVAL '1' YEAR": _YEAR,
+    "TIMESTAMPDIFF(WEEK, DATE '2020-01-01', dt)": "Flink's milliseconds overflow",
+    "INTERVAL '10' MINUTE / 2": "Flink accepts it, and fails when it generates code",
+    "(ts3 - ts3) DAY": _UNIT,
+    "(ts - ts3) SECOND": _UNIT,
+    "(dt - DATE '2020-01-01') DAY": _UNIT,
+    "(dt - DATE '2020-01-01') MONTH": _UNIT,
+}
+"""Expressions with another answer than Flink's, each with the reason."""
+
+PENDING = ("ARRAY_", "MAP_", "JSON", "RAND", "UUID", "TYPEOF", "SHA", "MD5", "PRINTF", "PARSE_URL")
+PENDING += ("URL_", "SPLIT(", "STR_TO_MAP", "BASE64", "CODE(")
+
+
+def parse(text: str, scope: Any) -> Expression:
+    reader = dialect.QueryReader(text)
+    tree = reader.expression()
+    if reader.token.kind != "end":
+        reader.fail()
+    return convert.Converter(scope, text).expression(tree)
+
+
+def no_columns(names: tuple[str, ...]) -> Expression | None:
+    return None
+
+
+def read_type(text: str) -> SqlType:
+    from headrace.sql.dialect.type_grammar import read_type as read
+
+    return read(dialect.QueryReader(text))
+
+
+KINDS = {name: read_type(kind) for name, kind in TYPES.items()}
+
+
+def columns(names: tuple[str, ...]) -> Expression | None:
+    if len(names) == 2 and names[0] == "t":
+        names = names[1:]
+    if len(names) != 1 or names[0] not in KINDS:
+        return None
+    return ColumnRef(KINDS[names[0]], names[0])
+
+
+@pytest.fixture(scope="module")
+def batch() -> Any:
+    arrays = []
+    for n, kind in enumerate(KINDS.values()):
+        values = [evaluate_constant(parse(row[n], no_columns), SESSION).as_py() for row in ROWS]
+        arrays.append(pa.array(values, to_arrow(kind)))
+    return pa.RecordBatch.from_arrays(arrays, list(KINDS))
+
+
+def shown(kind: SqlType) -> str:
+    """The type as Flink writes it."""
+    text = str(kind)
+    return text.replace("INTERVAL YEAR TO MONTH", "INTERVAL MONTH").replace(
+        "INTERVAL DAY TO SECOND", "INTERVAL SECOND(3)"
+    )
+
+
+def as_json(value: Any, kind: SqlType) -> Any:
+    """A value as the recorder writes it."""
+    if value is None:
+        return None
+    match kind:
+        case DecimalType():
+            return format(value, "f")
+        case DoubleType() | FloatType():
+            return value
+        case BytesType():
+            return value.hex()
+        case DateType():
+            return value.isoformat()
+        case TimeType():
+            return _time(value)
+        case TimestampType():
+            return _stamp(value)
+        case TimestampLtzType():
+            text = _stamp(value.astimezone(UTC).replace(tzinfo=None), moment=True)
+            return f"{text}Z"
+        case ArrayType():
+            return [as_json(each, kind.element) for each in value]
+        case MapType():
+            pairs = [[as_json(k, kind.key), as_json(v, kind.value)] for k, v in value]
+            return sorted(pairs, key=repr)
+        case RowType():
+            return [as_json(value[each.name], each.type) for each in kind.fields]
+    return value
+
+
+def _time(value: Any) -> str:
+    text = value.isoformat()
+    if value.microsecond:
+        return text.removesuffix("000")
+    return text.removesuffix(":00") if len(text) == 8 else text
+
+
+def _stamp(value: datetime, moment: bool = False) -> str:
+    day, _, time = value.isoformat("T").partition("T")
+    if value.microsecond:
+        time = time.removesuffix("000")
+    elif not moment:
+        time = time.removesuffix(":00")
+    return f"{day}T{time}"
+
+
+def equal(found: Any, expected: Any, kind: SqlType) -> bool:
+    if found is None or expected is None:
+        return found is expected
+    match kind:
+        case DoubleType():
+            wanted = float(expected)
+            return math.isclose(found, wanted, rel_tol=1e-15) or (
+                (found != found) == (wanted != wanted) and (found != found or found == wanted)
+            )
+        case FloatType():
+            return math.isclose(found, float(expected), rel_tol=1e-6) or str(found) == expected
+        case ArrayType():
+            return len(found) == len(expected) and all(
+                equal(one, two, kind.element) for one, two in zip(found, expected, strict=True)
+            )
+    return bool(found == expected)
+
+
+def wanted_values(record: dict[str, Any]) -> list[Any]:
+    return record["values"] if "values" in record else [record["value"]] * len(ROWS)
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=[each["sql"] for each in RECORDS])
+def test_expression(record: dict[str, Any], batch: Any) -> None:
+    text = record["sql"]
+    if text in DEVIATIONS:
+        pytest.skip(DEVIATIONS[text])
+    if any(each in text for each in PENDING):
+        pytest.skip("not built yet")
+    if "refused" in record or "failed" in record:
+        with pytest.raises(HeadraceError):
+            compute(text, batch)
+        return
+    kind, found = compute(text, batch)
+    assert shown(kind) == record["type"]
+    for one, two in zip(found, wanted_values(record), strict=True):
+        assert equal(one, two, kind), (found, wanted_values(record))
+
+
+def compute(text: str, batch: Any) -> tuple[SqlType, list[Any]]:
+    expression = parse(text, columns)
+    (array,) = compile_expressions([expression], batch.schema)(batch, SESSION)
+    array.validate(full=True)
+    return expression.type, [as_json(value, expression.type) for value in array.to_pylist()]
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [example for each in FUNCTIONS.values() for example in each.examples],
+)
+def test_examples_are_what_flink_gives(text: str, answer: str | None) -> None:
+    record = next((each for each in RECORDS if each["sql"] == text), None)
+    if record is None:
+        pytest.skip("not recorded yet")
+    value = wanted_values(record)[0]
+    plain = isinstance(value, str) or value is None
+    assert (value if plain else json.dumps(value)) == answer
