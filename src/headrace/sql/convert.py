@@ -30,7 +30,7 @@ from headrace.sql.types import (
 Scope = Callable[[tuple[str, ...]], Expression | None]
 """Gives the column that names mean, as ``(table, column)`` or ``(column,)``; None: none."""
 
-_BINARY: dict[type[exp.Expression], str] = {
+_BINARY: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
     exp.LT: "<",
@@ -82,7 +82,7 @@ class Converter:
         self.scope = scope
         self.text = text
 
-    def expression(self, node: exp.Expression) -> Expression:
+    def expression(self, node: exp.Expr) -> Expression:
         """Return the typed expression of a tree.
 
         Raises:
@@ -95,7 +95,7 @@ class Converter:
                 error.where["position"] = place
             raise
 
-    def place(self, node: exp.Expression) -> str:
+    def place(self, node: exp.Expr) -> str:
         """Return the line and column of a node in the text; empty: they are not known."""
         start = node.meta.get("start")
         if start is None or not self.text:
@@ -104,20 +104,20 @@ class Converter:
         line = before.count("\n") + 1
         return f"line {line}, column {start - before.rfind(chr(10))}"
 
-    def other(self, node: exp.Expression) -> Expression:
+    def other(self, node: exp.Expr) -> Expression:
         """Return the expression of a node that is not known here."""
         if isinstance(node, exp.Anonymous):
             raise unknown_function(_name(node))
         raise SqlValidationError(f"{_what(node)} is not supported here")
 
-    def sql_type(self, node: exp.Expression) -> SqlType:
+    def sql_type(self, node: exp.Expr) -> SqlType:
         """Return the type that a node of the grammar says."""
         found = node.this
         if not isinstance(found, SqlType):
             raise SqlValidationError(f"{node.sql()} is no type")
         return found
 
-    def _expression(self, node: exp.Expression) -> Expression:
+    def _expression(self, node: exp.Expr) -> Expression:
         reader = _READERS.get(type(node).__name__)
         if reader is not None:
             return reader(self, node)
@@ -126,7 +126,7 @@ class Converter:
             return self._call(sign, node.this, node.expression)
         return self.other(node)
 
-    def _call(self, name: str, *nodes: exp.Expression, options: Sequence[str] = ()) -> Expression:
+    def _call(self, name: str, *nodes: exp.Expr, options: Sequence[str] = ()) -> Expression:
         return resolve_call(name, [self.expression(each) for each in nodes], options)
 
     # Columns and fields
@@ -145,7 +145,7 @@ class Converter:
             return resolve_call("PI", [])
         raise SqlValidationError(f"there is no column {'.'.join(names)}")
 
-    def _dot(self, node: exp.Expression) -> Expression:
+    def _dot(self, node: exp.Expr) -> Expression:
         if isinstance(node.expression, exp.Identifier):
             return self._field(self.expression(node.this), node.expression.name)
         return self.other(node)
@@ -162,27 +162,27 @@ class Converter:
 
     # Constants
 
-    def _literal(self, node: exp.Expression) -> Expression:
+    def _literal(self, node: exp.Expr) -> Expression:
         text = node.this
         if node.args.get("is_string"):
             return Literal(CharType(len(text), nullable=False), text)
         return literals.number(text)
 
-    def _boolean(self, node: exp.Expression) -> Expression:
+    def _boolean(self, node: exp.Expr) -> Expression:
         return Literal(BOOLEAN.with_nullable(False), bool(node.this))
 
-    def _null(self, node: exp.Expression) -> Expression:
+    def _null(self, node: exp.Expr) -> Expression:
         return Literal(NullType(), None)
 
-    def _hex(self, node: exp.Expression) -> Expression:
+    def _hex(self, node: exp.Expr) -> Expression:
         return literals.hexadecimal(node.this)
 
-    def _typed_literal(self, node: exp.Expression) -> Expression:
+    def _typed_literal(self, node: exp.Expr) -> Expression:
         kind, text = self.sql_type(node.args["to"]), node.this.this
         assert isinstance(kind, DateType | TimeType | TimestampType)
         return literals.time(text, kind)
 
-    def _interval(self, node: exp.Expression) -> Expression:
+    def _interval(self, node: exp.Expr) -> Expression:
         unit = node.args["unit"]
         if isinstance(unit, exp.IntervalSpan):
             return literals.interval(node.this.this, unit.this.name, unit.expression.name)
@@ -190,16 +190,16 @@ class Converter:
 
     # Operators
 
-    def _paren(self, node: exp.Expression) -> Expression:
+    def _paren(self, node: exp.Expr) -> Expression:
         return self.expression(node.this)
 
-    def _not(self, node: exp.Expression) -> Expression:
+    def _not(self, node: exp.Expr) -> Expression:
         inside = node.this
         if isinstance(inside, exp.Is):
             return self._is(inside, negated=True)
         return self._call("NOT", inside)
 
-    def _is(self, node: exp.Expression, negated: bool = False) -> Expression:
+    def _is(self, node: exp.Expr, negated: bool = False) -> Expression:
         what = node.expression
         word = {exp.Null: "NULL", exp.Var: "NULL"}.get(type(what))
         if isinstance(what, exp.Boolean):
@@ -213,40 +213,40 @@ class Converter:
             raise SqlValidationError(f"IS UNKNOWN needs a BOOLEAN, not {value.type}")
         return resolve_call(f"IS {'NOT ' if negated else ''}{word}", [value])
 
-    def _and(self, node: exp.Expression) -> Expression:
+    def _and(self, node: exp.Expr) -> Expression:
         kind = type(node)
-        parts: list[exp.Expression] = []
-        current: exp.Expression = node
+        parts: list[exp.Expr] = []
+        current: exp.Expr = node
         while isinstance(current, kind):
             parts.append(current.expression)
             current = current.this
         parts.append(current)
         return self._call("AND" if kind is exp.And else "OR", *reversed(parts))
 
-    def _negative(self, node: exp.Expression) -> Expression:
+    def _negative(self, node: exp.Expr) -> Expression:
         inside = node.this
         if isinstance(inside, exp.Literal) and not inside.args.get("is_string"):
             return literals.number("-" + inside.this)
         return self._call("NEGATE", inside)
 
-    def _between(self, node: exp.Expression) -> Expression:
+    def _between(self, node: exp.Expr) -> Expression:
         name = "BETWEEN SYMMETRIC" if node.args.get("symmetric") else "BETWEEN"
         return self._call(name, node.this, node.args["low"], node.args["high"])
 
-    def _in(self, node: exp.Expression) -> Expression:
+    def _in(self, node: exp.Expr) -> Expression:
         if node.args.get("query") is not None:
             return self.other(node)
         return self._call("IN", node.this, *node.expressions)
 
-    def _like(self, node: exp.Expression) -> Expression:
+    def _like(self, node: exp.Expr) -> Expression:
         name = "LIKE" if isinstance(node, exp.Like) else "SIMILAR TO"
         return self._call(name, node.this, node.expression)
 
-    def _escape(self, node: exp.Expression) -> Expression:
+    def _escape(self, node: exp.Expr) -> Expression:
         name = "LIKE" if isinstance(node.this, exp.Like) else "SIMILAR TO"
         return self._call(name, node.this.this, node.this.expression, node.expression)
 
-    def _case(self, node: exp.Expression) -> Expression:
+    def _case(self, node: exp.Expr) -> Expression:
         value = node.this
         arguments: list[Expression] = []
         compared = None if value is None else self.expression(value)
@@ -261,29 +261,29 @@ class Converter:
         )
         return resolve_call("CASE", arguments)
 
-    def _cast(self, node: exp.Expression) -> Expression:
+    def _cast(self, node: exp.Expr) -> Expression:
         safe = isinstance(node, exp.TryCast)
         return cast(self.expression(node.this), self.sql_type(node.args["to"]), safe=safe)
 
     # Collections
 
-    def _array(self, node: exp.Expression) -> Expression:
+    def _array(self, node: exp.Expr) -> Expression:
         return self._call("ARRAY", *node.expressions)
 
-    def _map(self, node: exp.Expression) -> Expression:
+    def _map(self, node: exp.Expr) -> Expression:
         keys, values = node.args["keys"].expressions, node.args["values"].expressions
         pairs = [each for pair in zip(keys, values, strict=True) for each in pair]
         return self._call("MAP", *pairs)
 
-    def _tuple(self, node: exp.Expression) -> Expression:
+    def _tuple(self, node: exp.Expr) -> Expression:
         return self._call("ROW", *node.expressions)
 
-    def _bracket(self, node: exp.Expression) -> Expression:
+    def _bracket(self, node: exp.Expr) -> Expression:
         return self._call("ITEM", node.this, *node.expressions)
 
     # Calls
 
-    def _function(self, node: exp.Expression) -> Expression:
+    def _function(self, node: exp.Expr) -> Expression:
         if not isinstance(node.this, str):
             return self.other(node)
         name = node.this.upper()
@@ -295,23 +295,23 @@ class Converter:
             return self.other(node)
         return self._call(name, *node.expressions)
 
-    def _with_unit(self, node: exp.Expression, name: str) -> Expression:
+    def _with_unit(self, node: exp.Expr, name: str) -> Expression:
         """FLOOR, CEIL TO unit; EXTRACT, TIMESTAMPADD, TIMESTAMPDIFF of a unit."""
         units = [each.name for each in node.expressions if isinstance(each, exp.Var)]
         values = [each for each in node.expressions if not isinstance(each, exp.Var)]
         return self._call(name, *values, options=units)
 
-    def _unit_function(self, node: exp.Expression, name: str) -> Expression:
+    def _unit_function(self, node: exp.Expr, name: str) -> Expression:
         return self._call("EXTRACT", *node.expressions, options=(_UNIT_FUNCTIONS[name],))
 
-    def _trim(self, node: exp.Expression, name: str) -> Expression:
+    def _trim(self, node: exp.Expr, name: str) -> Expression:
         first = node.expressions[0] if node.expressions else None
         if not isinstance(first, exp.Var):
             return self._call("TRIM", *node.expressions, options=("BOTH",))
         *characters, value = node.expressions[1:]
         return self._call("TRIM", value, *characters, options=(first.name,))
 
-    def _json(self, node: exp.Expression, name: str) -> Expression:
+    def _json(self, node: exp.Expr, name: str) -> Expression:
         values: list[Expression] = []
         options: list[str] = []
         target: SqlType | None = None
@@ -402,10 +402,10 @@ _CALLS: dict[str, Callable[[Converter, Any, str], Expression]] = {
 }
 
 
-def _name(node: exp.Expression) -> str:
+def _name(node: exp.Expr) -> str:
     return node.this if isinstance(node.this, str) else str(node.this.name)
 
 
-def _what(node: exp.Expression) -> str:
+def _what(node: exp.Expr) -> str:
     words = re.findall("[A-Z][a-z]*", type(node).__name__)
     return " ".join(words).upper()

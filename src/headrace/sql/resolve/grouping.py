@@ -20,7 +20,7 @@ from headrace.sql.expressions import ColumnRef, Expression, Literal
 from headrace.sql.rel import Aggregate, AggregateCall, Calc, Column, Expand, Rel
 from headrace.sql.resolve.calls import call_name
 from headrace.sql.resolve.scope import Scope, Source, unique_names
-from headrace.sql.types import BIGINT, AnyTimestampType, BooleanType
+from headrace.sql.types import BIGINT, AnyTimestampType, BooleanType, SqlType
 
 SET_NUMBER = "$set"
 """The column with the number of a row's grouping set."""
@@ -258,7 +258,7 @@ def _without_constants(
     return values, tuple(options)
 
 
-def without_attribute(kind: object) -> object:
+def without_attribute(kind: SqlType) -> SqlType:
     """Return a type of values that are no longer the time of their rows."""
     return kind.without_attribute() if isinstance(kind, AnyTimestampType) else kind
 

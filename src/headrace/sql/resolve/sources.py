@@ -53,8 +53,7 @@ class SourceResolver:
         if clause is None:
             return _ONE_ROW, Scope(())
         if isinstance(clause.this, exp.Unnest):
-            rel, scope = _ONE_ROW, Scope(())
-            return self._unnested(rel, scope, clause.this, outer=False)
+            return self._unnested(_ONE_ROW, Scope(()), clause.this, outer=False)
         rel, source = self._relation(clause.this)
         scope = Scope((source,))
         for join in node.args.get("joins") or ():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from headrace.sql.expressions import ColumnRef, columns_of
+from headrace.sql.expressions import ColumnRef, Expression, columns_of
 from headrace.sql.rel import (
     Aggregate,
     Border,
@@ -78,15 +78,15 @@ def _without_window(rel: Rel, window: Window) -> Rel:
     assert isinstance(rel, Calc), "a border comes through projections"
     below = _without_window(rel.input, window)
     present = {column.name: column for column in below.columns}
-    names, expressions = [], []
+    kept_names, expressions = list[str](), list[Expression]()
     for name, expression in zip(rel.names, rel.expressions, strict=True):
         if columns_of(expression) <= present.keys():
-            names.append(name)
+            kept_names.append(name)
             expressions.append(expression)
         elif not isinstance(expression, ColumnRef):
             refuse("an expression of a window's border before the aggregation", str(expression))
     if rel.condition is not None and not columns_of(rel.condition) <= present.keys():
         refuse("a condition on a window's border before the aggregation", str(rel.condition))
-    names.append(TIME)
+    kept_names.append(TIME)
     expressions.append(reference(present[TIME]))
-    return Calc(below, tuple(names), tuple(expressions), rel.condition)
+    return Calc(below, tuple(kept_names), tuple(expressions), rel.condition)
