@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.common._types.data import type_data
 from headrace.common.changelog_mode import ChangelogMode
+from headrace.operators.columns.folding import FoldedKeys
 from headrace.operators.columns.gathering import (
     DELETE,
     INSERT,
@@ -127,10 +128,13 @@ class GroupAggregateOperator(KeyedColumnOperator):
         self._accumulators = [each.accumulator for each in spec.aggregates]
         self._vectors = vectors
         self._gives_each = spec.emits == "each" and not spec.folds
-        self._before: dict[Any, list[Any] | None] = {}
+        self._before: dict[Any, list[Any] | None]
         """The results of keys before the micro-batch, of those that it has reached."""
-        self._key_rows: list[Any] = []
+        self._key_rows: list[Any]
         """The key columns of these keys, in the same order."""
+        self._folded: FoldedKeys | None
+        """The same of aggregates over arrays."""
+        self._forget()
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         super().open(node, context, key_context)
@@ -143,6 +147,9 @@ class GroupAggregateOperator(KeyedColumnOperator):
             return
         kinds = columns.kinds
         minus = None if kinds is None else ((kinds == UPDATE_BEFORE) | (kinds == DELETE))
+        if self._folded is not None:
+            self._fold(self._folded, columns.batch, codes, distinct, minus)
+            return
         backend = self.key_context.backend
         entries = [backend.enter(key) for key in distinct]
         states = [entry.get(SLOT) for entry in entries]
@@ -159,6 +166,29 @@ class GroupAggregateOperator(KeyedColumnOperator):
         if made is not None:
             self.outputs.columns(made)
 
+    def _fold(
+        self,
+        folded: FoldedKeys,
+        batch: Any,
+        codes: np.ndarray[Any, Any],
+        distinct: list[Any],
+        minus: np.ndarray[Any, Any] | None,
+    ) -> None:
+        places = folded.missing(distinct)
+        if places:
+            enter = self.key_context.backend.enter
+            states = [enter(distinct[place]).get(SLOT) for place in places]
+            folded.reach(batch, codes, distinct, places, states)
+        folded.add(codes, distinct, self._contributions(batch, minus))
+
+    def _contributions(
+        self, batch: Any, minus: np.ndarray[Any, Any] | None
+    ) -> list[np.ndarray[Any, Any]]:
+        assert self._vectors is not None, "asked before"
+        if self._spec.gets_partials:
+            return self._vectors.of_partials(batch)
+        return self._vectors.contributions(batch, minus)
+
     def _take_at_once(
         self,
         columns: Columns,
@@ -169,10 +199,7 @@ class GroupAggregateOperator(KeyedColumnOperator):
         vectors, spec, batch = self._vectors, self._spec, columns.batch
         assert vectors is not None, "asked before"
         before = vectors.load(states)
-        if spec.gets_partials:
-            contributions = vectors.of_partials(batch)
-        else:
-            contributions = vectors.contributions(batch, minus)
+        contributions = self._contributions(batch, minus)
         if not self._gives_each:
             totals = vectors.totals(codes, contributions, before)
             if spec.gets_partials or minus is None or int(totals[0].min()) >= 0:
@@ -247,6 +274,8 @@ class GroupAggregateOperator(KeyedColumnOperator):
         """Give the change of each key that the micro-batch has reached."""
         import pyarrow as pa
 
+        if self._folded:
+            self._complete_folded(self._folded)
         if not self._before:
             return
         backend, changes = self.key_context.backend, _Changes(self._spec.updates_before)
@@ -258,6 +287,30 @@ class GroupAggregateOperator(KeyedColumnOperator):
         if changes.rows:
             self.outputs.columns(changes.columns(keys, self._spec))
 
+    def _complete_folded(self, folded: FoldedKeys) -> None:
+        import numpy as np
+
+        assert self._vectors is not None, "only such aggregates are folded"
+        backend, rows = self.key_context.backend, folded.now[0]
+        for key, state in zip(folded.keys, self._vectors.store(folded.now), strict=True):
+            entry = backend.enter(key)
+            if state[0] > 0:
+                entry[SLOT] = state
+            else:
+                entry.pop(SLOT, None)
+            backend.changed(key)
+        made = changed_rows(
+            self._spec,
+            folded.key_columns(),
+            self._vectors,
+            folded.before,
+            folded.now,
+            np.arange(len(rows)),
+        )
+        self._forget()
+        if made is not None:
+            self.outputs.columns(made)
+
     def restore(self, state: Any | None) -> None:
         """Drop what a failed task run has left."""
         super().restore(state)
@@ -265,6 +318,9 @@ class GroupAggregateOperator(KeyedColumnOperator):
 
     def _forget(self) -> None:
         self._before, self._key_rows = {}, []
+        self._folded = None
+        if self._vectors is not None and self._spec.folds and self._spec.emits == "each":
+            self._folded = FoldedKeys(self._vectors, self._spec.keys)
 
     def _results(self, state: list[Any]) -> list[Any]:
         return [each.result(part) for each, part in zip(self._accumulators, state[1:], strict=True)]

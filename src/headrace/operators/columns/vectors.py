@@ -6,7 +6,7 @@ a part is a number; contributions are added up, or the least or greatest is kept
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
@@ -31,11 +31,11 @@ class VectorAccumulator(Protocol):
 
     parts: tuple[Part, ...]
 
-    def to_parts(self, state: Any) -> tuple[Any, ...]:
-        """Return the parts of a state."""
+    def load(self, states: Sequence[Any]) -> Sequence[Sequence[Any]]:
+        """Return the numbers of many states, for each part; None: what changes nothing."""
 
-    def from_parts(self, parts: tuple[Any, ...]) -> Any:
-        """Return the state of parts."""
+    def store(self, parts: Sequence[list[Any]]) -> Iterable[Any]:
+        """Return the states of numbers, for each part."""
 
     def results(self, parts: Sequence[Array]) -> Any:
         """Return the results of many states as an Arrow array, from an array for each part."""
@@ -153,26 +153,35 @@ class VectorAggregates:
 
     def load(self, states: Sequence[list[Any] | None]) -> list[Array]:
         """Return the parts of stored states, which the row by row way has, too."""
+        import numpy as np
+
         parts = self.zeros(len(states))
-        for place, state in enumerate(states):
-            if state is None:
-                continue
-            parts[0][place] = state[0]
-            for each, where, kept in zip(self.aggregates, self.slices, state[1:], strict=True):
-                values = each.accumulator.to_parts(kept)  # type: ignore[attr-defined]
-                for array, value in zip(parts[where], values, strict=True):
-                    if value is not None:
-                        array[place] = value
+        known = [state for state in states if state is not None]
+        if not known:
+            return parts
+        places = (
+            slice(None)
+            if len(known) == len(states)
+            else np.array([place for place, state in enumerate(states) if state is not None])
+        )
+        rows, *columns = zip(*known, strict=True)
+        parts[0][places] = rows
+        for each, where, kept in zip(self.aggregates, self.slices, columns, strict=True):
+            numbers = each.accumulator.load(kept)  # type: ignore[attr-defined]
+            for array, part, values in zip(parts[where], self.parts[where], numbers, strict=True):
+                neutral = _neutral(part)
+                if None in values:
+                    values = [neutral if value is None else value for value in values]
+                array[places] = values
         return parts
 
     def store(self, parts: Sequence[Array]) -> list[list[Any]]:
         """Return states, as ``load`` takes them."""
-        columns: list[list[Any]] = [parts[0].tolist()]
+        columns: list[Iterable[Any]] = [parts[0].tolist()]
         for each, where in zip(self.aggregates, self.slices, strict=True):
-            of_states = zip(*(array.tolist() for array in parts[where]), strict=True)
-            from_parts = each.accumulator.from_parts  # type: ignore[attr-defined]
-            columns.append([from_parts(found) for found in of_states])
-        return [[*state] for state in zip(*columns, strict=True)]
+            numbers = [array.tolist() for array in parts[where]]
+            columns.append(each.accumulator.store(numbers))  # type: ignore[attr-defined]
+        return [*map(list, zip(*columns, strict=True))]
 
     def results(self, parts: Sequence[Array]) -> list[Any]:
         """Return the results as Arrow arrays, one for each aggregate."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, ClassVar
@@ -29,10 +29,10 @@ class Count:
 
     parts: ClassVar[tuple[Part, ...]] = ("count",)
 
-    def to_parts(self, state: int) -> tuple[int]:
-        return (state,)
+    def load(self, states: Sequence[int]) -> tuple[Sequence[int]]:
+        return (states,)
 
-    def from_parts(self, parts: tuple[int, ...]) -> int:
+    def store(self, parts: Sequence[list[int]]) -> Iterable[int]:
         return parts[0]
 
     def results(self, parts: Sequence[Any]) -> Any:
@@ -73,12 +73,14 @@ class Sum:
         """Sum and count, of integers and doubles."""
         return ("sum", "count") if isinstance(self.of, IntegerType | DoubleType) else ()
 
-    def to_parts(self, state: SumState) -> tuple[Any, ...]:
-        total, count = state
-        return (_wrapped(total, 64) if isinstance(self.of, IntegerType) else total, count)
+    def load(self, states: Sequence[SumState]) -> tuple[Sequence[Any], Sequence[int]]:
+        totals, counts = zip(*states, strict=True)
+        if isinstance(self.of, IntegerType) and not _fits(totals):
+            totals = tuple(_wrapped(total, 64) for total in totals)
+        return totals, counts
 
-    def from_parts(self, parts: tuple[Any, ...]) -> SumState:
-        return parts[0], parts[1]
+    def store(self, parts: Sequence[list[Any]]) -> Iterable[SumState]:
+        return zip(*parts, strict=True)
 
     def results(self, parts: Sequence[Any]) -> Any:
         import pyarrow as pa
@@ -165,11 +167,12 @@ class Extreme:
             return ()  # a NaN is greater than all other floats
         return ("max" if self.greatest else "min", "count")
 
-    def to_parts(self, state: Any) -> tuple[Any, ...]:
-        return (state, 0 if state is None else 1)
+    def load(self, states: Sequence[Any]) -> tuple[Sequence[Any], Sequence[int]]:
+        return states, [state is not None for state in states]
 
-    def from_parts(self, parts: tuple[Any, ...]) -> Any:
-        return parts[0] if parts[1] else None
+    def store(self, parts: Sequence[list[Any]]) -> Iterable[Any]:
+        values, counts = parts
+        return [value if count else None for value, count in zip(values, counts, strict=True)]
 
     def results(self, parts: Sequence[Any]) -> Any:
         import pyarrow as pa
@@ -410,6 +413,10 @@ def converted(value: float, kind: SqlType) -> Any:
     if isinstance(kind, DecimalType):
         return fitted(Decimal(repr(value)), kind)
     return _as_float32(value) if isinstance(kind, FloatType) else value
+
+
+def _fits(totals: Sequence[int]) -> bool:
+    return min(totals) >= -(1 << 63) and max(totals) < 1 << 63
 
 
 def _wrapped(value: int, bits: int) -> int:

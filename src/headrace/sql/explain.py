@@ -1,0 +1,97 @@
+"""Plans as text: one line for each relation, with the rows that it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from headrace.common.changelog_mode import ChangelogMode
+from headrace.sql.rel import (
+    Aggregate,
+    Calc,
+    Expand,
+    Rel,
+    Scan,
+    Sort,
+    StreamScan,
+    Union,
+    Unnest,
+    Values,
+    Watermark,
+    Window,
+    WindowAggregate,
+)
+
+Mode = Callable[[Rel], ChangelogMode]
+"""Gives the row kinds of a relation."""
+
+
+def explain(rel: Rel, mode: Mode | None = None) -> str:
+    """Return the plan as text, the result first; ``mode``: adds the row kinds."""
+    return "\n".join(_lines(rel, mode, 0))
+
+
+def _lines(rel: Rel, mode: Mode | None, depth: int) -> Iterator[str]:
+    kinds = "" if mode is None else f", changelogMode=[{mode(rel).kind_codes}]"
+    lead = "" if depth == 0 else "   " * (depth - 1) + "+- "
+    yield f"{lead}{_name(rel)}({_describe(rel)}{kinds})"
+    for each in rel.inputs:
+        yield from _lines(each, mode, depth + 1)
+
+
+def _name(rel: Rel) -> str:
+    return {Aggregate: "GroupAggregate", Scan: "TableScan"}.get(type(rel), type(rel).__name__)
+
+
+def _describe(rel: Rel) -> str:
+    match rel:
+        case Scan():
+            names = ", ".join(column.name for column in rel.fields)
+            return f"table=[{'.'.join(rel.table)}], fields=[{names}]"
+        case StreamScan():
+            return f"stream=[{rel.number}]"
+        case Values():
+            return f"rows=[{len(rel.rows)}]"
+        case Watermark():
+            return f"rowtime=[{rel.column}], watermark=[{rel.expression}]"
+        case Calc():
+            parts = zip(rel.names, rel.expressions, strict=True)
+            shown = ", ".join(
+                str(each) if str(each) == f"`{name}`" else f"{each} AS {name}"
+                for name, each in parts
+            )
+            where = "" if rel.condition is None else f", where=[{rel.condition}]"
+            return f"select=[{shown}]{where}"
+        case Aggregate():
+            return f"groupBy=[{', '.join(rel.keys)}], select=[{_calls(rel)}]"
+        case WindowAggregate():
+            borders = ", ".join(f"{border} AS {column.name}" for column, border in rel.borders)
+            return (
+                f"groupBy=[{', '.join(rel.keys)}], window=[{rel.window}],"
+                f" select=[{', '.join(each for each in (_calls(rel), borders) if each)}]"
+            )
+        case Window():
+            return f"window=[{rel.window}]"
+        case Expand():
+            sets = ", ".join(f"({', '.join(each)})" for each in rel.sets)
+            return f"groupingSets=[{sets}]"
+        case Unnest():
+            return f"unnest=[{rel.expression}]{', outer' if rel.outer else ''}"
+        case Sort():
+            return _sort(rel)
+        case Union():
+            return f"all, parts=[{len(rel.parts)}]"
+    return ""
+
+
+def _calls(rel: Aggregate | WindowAggregate) -> str:
+    return ", ".join(map(str, rel.calls))
+
+
+def _sort(rel: Sort) -> str:
+    keys = ", ".join(f"{name} {'ASC' if up else 'DESC'}" for name, up, _ in rel.keys)
+    parts = [f"orderBy=[{keys}]"] if keys else []
+    if rel.offset:
+        parts.append(f"offset=[{rel.offset}]")
+    if rel.limit is not None:
+        parts.append(f"limit=[{rel.limit}]")
+    return ", ".join(parts)
