@@ -34,8 +34,9 @@ class PatternProcessFunction(Function):
     def process_match(self, match: _Match, ctx: MatchContext) -> Iterable[Any] | None:
         """Yield the results of a match; ``tag, value`` goes to a side output.
 
-        ``ctx.timestamp()`` is the time (ms) of the match: that of its last event, or the moment
-        at which an event that must not come has not come.
+        ``ctx.timestamp()`` is the time (ms) of the match: that of its last event, or the end of the
+        time in which an event had to be absent. If a skip strategy made the match wait, it is the
+        time at which the wait ended.
         """
 
 
