@@ -31,8 +31,9 @@ class IterativeCondition(Function):
     def filter(self, value: Any, ctx: ConditionContext) -> bool:
         """Return whether the stage takes an event.
 
-        ``ctx.get_events_for_pattern(name)`` returns the events that a stage has taken;
-        ``ctx.timestamp()`` the event's timestamp (ms).
+        ``ctx.get_events_for_pattern(name)`` returns the events that a stage has taken so far: an
+        empty list if it has taken none, or if there is no such stage. ``ctx.timestamp()`` returns
+        the event's timestamp (ms).
         """
 
 

@@ -34,18 +34,20 @@ class PatternProcessFunction(Function):
     def process_match(self, match: _Match, ctx: MatchContext) -> Iterable[Any] | None:
         """Yield the results of a match; ``tag, value`` goes to a side output.
 
-        ``ctx.timestamp()`` is the time (ms) of the match: that of its last event, or the moment
-        at which an event that must not come has not come.
+        ``ctx.timestamp()`` is the time (ms) of the match: that of its last event, or the end of the
+        time in which an event had to be absent. If a skip strategy made the match wait, it is the
+        time at which the wait ended.
         """
 
 
 class TimedOutPartialMatchHandler(ABC):
-    """A mix-in of a ``PatternProcessFunction``, which also gets partial matches that time out."""
+    """A mix-in for a ``PatternProcessFunction`` that also gets partial matches that time out."""
 
     @abstractmethod
     def process_timed_out_match(self, match: _Match, ctx: MatchContext) -> Iterable[Any] | None:
         """Yield ``tag, value`` for side outputs; there is no main output here.
 
+        ``match`` has only the stages that have taken an event.
         ``ctx.timestamp()`` is the moment (ms) at which the time of the partial match was over.
         """
 
@@ -95,4 +97,7 @@ class EventComparator(Function):
 
     @abstractmethod
     def compare(self, first: Any, second: Any) -> int:
-        """Return a negative number, 0 or a positive one, if the first comes earlier, or later."""
+        """Return a negative number if ``first`` comes first, a positive one if ``second`` does.
+
+        Return 0 if they stay in the order of their arrival.
+        """

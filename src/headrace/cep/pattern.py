@@ -85,7 +85,7 @@ class Pattern:
         return _added(self, pattern, Follows.FOLLOWED_BY_ANY, self._skip)
 
     def not_next(self, name: str) -> Pattern:
-        """Add a stage whose event must not come next.
+        """Add a negative stage: the next event must not be one that it would take.
 
         Raises:
             MalformedPatternError: the stage before is optional.
@@ -93,9 +93,9 @@ class Pattern:
         return self._add_not(name, Follows.NOT_NEXT)
 
     def not_followed_by(self, name: str) -> Pattern:
-        """Add a stage whose event must not come before the next stage's event.
+        """Add a negative stage: no event that it would take may come before the next stage's event.
 
-        At the end of a pattern it needs ``within``: it must not come in that time.
+        At the end of a pattern it needs ``within``: no such event may come in that time.
 
         Raises:
             MalformedPatternError: the stage before is optional.
@@ -104,10 +104,11 @@ class Pattern:
 
     def _add_not(self, name: str, follows: Follows) -> Pattern:
         if isinstance(name, Pattern):
-            raise self._malformed("a group of events that must not come cannot be given", None)
+            raise self._malformed("a group cannot be given as a negative stage", None)
         if self._stage.is_optional:
             raise self._malformed(
-                f"{name!r} must not come after {self._stage.name!r}, which is optional",
+                f"the negative stage {name!r} cannot come after {self._stage.name!r}, which is"
+                " optional",
                 "use two patterns, one with the optional stage and one without it",
             )
         return _added(self, name, follows, self._skip)
@@ -155,7 +156,7 @@ class Pattern:
         return self._set(condition=added if before is None else And(before, added))
 
     def optional(self) -> Self:
-        """Let matches do without the stage."""
+        """Let the stage take its events, or none."""
         self._check_not_negative("optional()")
         self._check_previous_not_greedy()
         if self._stage.is_optional:
@@ -165,8 +166,9 @@ class Pattern:
     def one_or_more(self, window_time: TimeAmount | None = None) -> Self:
         """Take one or more events.
 
-        ``window_time``: how long after the event before the first of them may come. Flink's rule:
-        the others may come at any time; ``within`` limits the whole match.
+        ``window_time``: limits the time between the first event of the stage and the event before
+        it. As in Flink, it does not limit the time of the stage's later events. ``within`` limits
+        the whole match.
         """
         return self._loop("one_or_more()", 1, None, window_time)
 
@@ -178,9 +180,9 @@ class Pattern:
     ) -> Self:
         """Take a number of events, or between two numbers of them (both inclusive).
 
-        ``window_time``: how long after the event before each but the last of them may come;
-        ``times(3, Duration.of_seconds(5))`` works, too. Flink's rule: the last one may come at any
-        time.
+        ``window_time``: limits the time between each event of the stage and the event before it. As
+        in Flink, it does not hold before the last event of the stage. It may also be the second
+        argument: ``times(3, Duration.of_seconds(5))``.
         """
         if to is not None and window_time is None and not isinstance(to, int):
             to, window_time = None, to
@@ -189,15 +191,18 @@ class Pattern:
         if to is None and least < 1:
             raise self._malformed(f"times({from_}) takes no event", "give 1 or more")
         if least < 0 or most < max(least, 1):
-            raise self._malformed(f"times({from_}, {to}) takes no number of events", None)
+            raise self._malformed(
+                f"times({from_}, {to}) takes no number of events",
+                "give the smaller number first; the larger one must be 1 or more",
+            )
         self._loop("times()", max(least, 1), most, window_time)
         return self._set(is_optional=True) if least == 0 else self
 
     def times_or_more(self, times: int, window_time: TimeAmount | None = None) -> Self:
         """Take at least a number of events.
 
-        ``window_time``: how long after the event before each of that number may come. Flink's
-        rule: those after them may come at any time.
+        ``window_time``: limits the time between each event of that number and the event before it.
+        As in Flink, it does not hold before the events after that number.
         """
         if self._number(times, "times_or_more()") < 1:
             raise self._malformed(f"times_or_more({times}) takes no event", "give 1 or more")
@@ -239,7 +244,7 @@ class Pattern:
         return self._between("consecutive()", Contiguity.STRICT)
 
     def allow_combinations(self) -> Self:
-        """Let any events lie between events of the stage, its own among them."""
+        """Allow any events between the events of the stage, also events that it could take."""
         return self._between("allow_combinations()", Contiguity.RELAXED_ANY)
 
     def _between(self, call: str, contiguity: Contiguity) -> Self:
@@ -257,8 +262,9 @@ class Pattern:
     ) -> Self:
         """Limit the time of a match, exclusive; 0 or less: no limit.
 
-        From its first to its last event, or from the event before to this stage's event. Partial
-        matches that take longer time out.
+        ``FIRST_AND_LAST`` limits the time from the first to the last event of the match. If several
+        stages have it, the shortest time counts. ``PREVIOUS_AND_CURRENT`` limits the time between
+        this stage's event and the event before it. Partial matches that take longer time out.
         """
         require_instance(WithinType, within_type)
         amount_ms = milliseconds_of(window_time, "the time of within()")

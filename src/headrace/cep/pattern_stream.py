@@ -72,11 +72,12 @@ class CEP:
         registry: PatternRegistry,
         comparator: EventComparator | Callable[[Any, Any], int] | None = None,
     ) -> DynamicPatternStream:
-        """Look for patterns in a stream that another stream adds, replaces and takes away.
+        """Look for patterns that a second stream adds, replaces and removes.
 
         ``patterns``: a stream of patterns as data (see ``PatternRegistry``): dicts, rows with
-        names, or JSON. Each task gets all of them. ``registry``: the conditions that they name; it
-        is read now. ``comparator``: orders events that have the same time.
+        names, or JSON. Each task gets all of them. ``registry``: has the conditions that they name.
+        Conditions that are registered after this call are not known. ``comparator``: orders events
+        that have the same time.
 
         In event time a change holds from its own timestamp on, and both streams need watermarks.
         """
@@ -109,22 +110,24 @@ class _MatchStream(ABC):
     _limit: Limit = DEFAULT_LIMIT
 
     def in_event_time(self) -> Self:
-        """Return it in event time, which is the default: events are taken in order of time."""
+        """Return the stream in event time, the default: events are taken in order of time."""
         return replace(self, _is_event_time=True)
 
     def in_processing_time(self) -> Self:
-        """Return it in processing time: events are taken as they come."""
+        """Return the stream in processing time: events are taken as they arrive."""
         return replace(self, _is_event_time=False)
 
     def side_output_late_data(self, late_data_output_tag: OutputTag) -> Self:
-        """Return it with a side output for late events, which otherwise are dropped and counted.
+        """Return the stream with a side output for late events. By default they are dropped.
+
+        Late events that are dropped are counted as ``numLateRecordsDropped``.
 
         An event is late if its timestamp is not after the watermark.
         """
         return replace(self, _late=require_instance(OutputTag, late_data_output_tag))
 
     def limit_partial_matches(self, count: int, overflow: Overflow = Overflow.FAIL) -> Self:
-        """Return it with another limit on the partial matches of a key (default: 10,000).
+        """Return the stream with another limit on the partial matches of a key (default: 10,000).
 
         ``overflow``: what happens beyond it: the job fails, or the oldest or the newest are dropped
         and counted as ``numPartialMatchesDropped``.
@@ -274,7 +277,7 @@ class DynamicPatternStream(_MatchStream):
     _invalid: OutputTag | None = None
 
     def side_output_invalid_patterns(self, invalid_patterns_output_tag: OutputTag) -> Self:
-        """Return it with a side output for data that are no valid pattern.
+        """Return the stream with a side output for data that are no valid pattern.
 
         It gets pairs of the data and the reason. Without it they are only counted, as
         ``numInvalidPatterns``.
