@@ -186,6 +186,7 @@ class CreateView(Statement):
     comment: str | None = None
     temporary: bool = False
     if_not_exists: bool = False
+    replace: bool = False
 
 
 Language = Literal["JAVA", "SCALA", "PYTHON"]

@@ -26,7 +26,7 @@ def parse_type(name: str | exp.Expr) -> SqlType:
         assert isinstance(kind, SqlType), name
         return kind
     cursor = Cursor(name)
-    kind = read_type(cursor, default_length=1)
+    kind = read_type(cursor, in_program=True)
     if cursor.token.kind != "end":
         cursor.want("the end of the type")
         cursor.fail()

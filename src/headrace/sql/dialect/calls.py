@@ -53,10 +53,6 @@ class CallReader(Cursor):
         """Return the path of a table."""
         raise NotImplementedError
 
-    def hints(self) -> list[exp.Expr]:
-        """Return hints; without them, nothing."""
-        raise NotImplementedError
-
     def type_name(self) -> TypeName:
         """Return a type."""
         raise NotImplementedError
@@ -85,8 +81,11 @@ class CallReader(Cursor):
         self.expect_symbol("(")
         reader = _SPECIAL.get(token.value) if token.kind == "word" else None
         arguments = self._arguments() if reader is None else reader(self)
+        order = self.order() if self.at("ORDER") else None
         self.expect_symbol(")")
-        call = self.node(exp.Anonymous, start, this=name, expressions=arguments)
+        call: exp.Expr = self.node(exp.Anonymous, start, this=name, expressions=arguments)
+        if order is not None:
+            call = self.node(exp.WithinGroup, start, this=call, expression=order)
         return self._suffixes(start, call)
 
     def _suffixes(self, start: int, call: exp.Expr) -> exp.Expr:
@@ -161,15 +160,7 @@ class CallReader(Cursor):
     def _table_argument(self) -> exp.Expr:
         start = self.index
         self.expect("TABLE")
-        if self.take_symbol("("):
-            begin = self.index
-            this: exp.Expr = self.node(exp.Subquery, begin, this=self.query())
-            self.expect_symbol(")")
-        else:
-            this = self.table_name()
-            hints = self.hints()
-            if hints:
-                this.set("hints", hints)
+        this = self.table_name()
         partition_by = order = None
         if self.take("PARTITION"):
             self.expect("BY")
@@ -255,10 +246,13 @@ class CallReader(Cursor):
 
     # Units of time
 
-    def interval(self) -> exp.Interval:
+    def interval(self) -> exp.Expr:
         """Return a constant of time, such as INTERVAL '1' DAY."""
         start = self.index
         self.expect("INTERVAL")
+        following = self.ahead() if self.token.value in ("-", "+") else self.token
+        if following.kind != "string":
+            return self._product(start)
         negative = self.take_symbol("-")
         if not negative:
             self.take_symbol("+")
@@ -278,6 +272,18 @@ class CallReader(Cursor):
         if precision is not None:
             found.meta["precision"] = precision
         return found
+
+    def _product(self, start: int) -> exp.Expr:
+        """Return INTERVAL value UNIT as the value times a constant."""
+        value = self.interval_value()
+        begin = self.index
+        unit, _ = self._interval_unit((*_YEAR_UNITS, *_DAY_UNITS))
+        one = self.node(exp.Interval, begin, this=exp.Literal.string("1"), unit=exp.Var(this=unit))
+        return self.node(exp.Mul, start, this=value, expression=one)
+
+    def interval_value(self) -> exp.Expr:
+        """Return the value of INTERVAL that is no text."""
+        raise NotImplementedError
 
     def _interval_unit(self, units: tuple[str, ...]) -> tuple[str, int | None]:
         token = self.token
@@ -307,8 +313,8 @@ class CallReader(Cursor):
     # Functions with words between their arguments
 
     def _floor(self) -> list[exp.Expr]:
-        found = self._arguments()
-        if len(found) == 1 and self.take("TO"):
+        found = [self.expression()]
+        if self.take("TO"):
             found.append(self.unit())
         return found
 
@@ -348,16 +354,15 @@ class CallReader(Cursor):
             if self.take("FOR"):
                 found.append(self.expression())
             return found
-        while self.take_symbol(","):
-            found.append(self.expression())
+        for count in range(2):
+            if count == 0 or self.at_symbol(","):
+                self.expect_symbol(",")
+                found.append(self.expression())
         return found
 
     def _overlay(self) -> list[exp.Expr]:
         found = [self.expression()]
-        if not self.take("PLACING"):
-            while self.take_symbol(","):
-                found.append(self.expression())
-            return found
+        self.expect("PLACING")
         found.append(self.expression())
         self.expect("FROM")
         found.append(self.expression())
@@ -369,16 +374,16 @@ class CallReader(Cursor):
         start = self.index
         side = self.take_one_of("BOTH", "LEADING", "TRAILING")
         if side is not None and self.take("FROM"):
-            return [self.node(exp.Var, start, this=side), self.expression()]
+            blank = exp.Literal.string(" ")
+            return [self.node(exp.Var, start, this=side), blank, self.expression()]
         found = [self.expression()]
         if self.take("FROM"):
             found.append(self.expression())
             return [self.node(exp.Var, start, this=side or "BOTH"), *found]
-        if side is not None:
-            self.fail()
-        while self.take_symbol(","):
-            found.append(self.expression())
-        return found
+        if side is None:
+            return found
+        blank = exp.Literal.string(" ")
+        return [self.node(exp.Var, start, this=side), blank, *found]
 
     # Functions of JSON
 
@@ -444,7 +449,7 @@ class CallReader(Cursor):
         self.take("KEY")
         key = self.expression()
         if not self.take("VALUE") and not self.take_symbol(":"):
-            self.expect_symbol(",")
+            self.fail()
         return self.node(exp.JSONKeyValue, start, this=key, expression=self.expression())
 
     def _json_array(self) -> list[exp.Expr]:

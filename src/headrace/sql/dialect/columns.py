@@ -44,6 +44,8 @@ class ColumnReader(QueryReader):
                 part = {} if key is None else self._key_once(found, key)
             found.update(part)
             if "watermark" in found:
+                if watermarks:
+                    self.refuse("a table has one watermark", self.tokens[self.index - 1])
                 watermarks.append(found.pop("watermark"))
             if not self.take_symbol(","):
                 break

@@ -8,7 +8,7 @@ from typing import NoReturn, TypeVar
 
 from headrace.errors import SqlParserError
 from headrace.sql.dialect.lexer import Token, parser_error, tokenize
-from headrace.sql.dialect.words import NO_FUNCTIONS, RESERVED
+from headrace.sql.dialect.words import CLAUSES, RESERVED
 
 T = TypeVar("T")
 
@@ -145,12 +145,9 @@ class Cursor:
             self.want("a text in quotes")
             self.fail()
         value = self.advance().value
-        while self.token.kind == "string" and "\n" in self._gap():
+        while self.token.kind == "string":
             value += self.advance().value
         return value
-
-    def _gap(self) -> str:
-        return self.text[self.tokens[self.index - 1].end : self.token.start]
 
     def integer(self) -> int:
         """Return the next token, which is a whole number without a sign."""
@@ -210,7 +207,7 @@ class Cursor:
     def _is_reserved_name(self, token: Token, wanted: list[str]) -> bool:
         if token.kind != "word" or "a name" not in wanted:
             return False
-        return token.value in RESERVED and token.value not in NO_FUNCTIONS
+        return token.value in RESERVED and token.value not in CLAUSES
 
     def _written(self, token: Token) -> str:
         return self.text[token.start : token.end].partition("\n")[0][:40]

@@ -58,8 +58,8 @@ class DefinitionReader(ColumnReader):
             return refused
         if not system and self.take("TABLE"):
             return self._create_table(start, temporary, replace)
-        if not system and not replace and self.take("VIEW"):
-            return self._create_view(start, temporary)
+        if not system and self.take("VIEW"):
+            return self._create_view(start, temporary, replace)
         if not replace and self.take("FUNCTION"):
             return self._create_function(start, temporary, system)
         if not temporary and not replace:
@@ -96,13 +96,15 @@ class DefinitionReader(ColumnReader):
             args["like"] = self._like()
         elif self.take("AS"):
             args["query"] = self.query()
+        if args.get("query_columns") and "query" not in args:
+            self.refuse("a column needs a type, but in CREATE TABLE … AS")
         return CreateTable(**args, **self.place(start))
 
     def _like(self) -> LikeClause:
         table = self.path()
-        options = []
+        options: list[tuple[str, str]] = []
         if self.take_symbol("("):
-            while not self.take_symbol(")"):
+            while not options or not self.take_symbol(")"):
                 strategy = self.expect_one_of("INCLUDING", "EXCLUDING", "OVERWRITING")
                 feature = self.expect_one_of(
                     "ALL",
@@ -130,8 +132,8 @@ class DefinitionReader(ColumnReader):
         self.expect_symbol(")")
         return tuple(found)
 
-    def _create_view(self, start: int, temporary: bool) -> CreateView:
-        args: dict[str, Any] = {"temporary": temporary}
+    def _create_view(self, start: int, temporary: bool, replace: bool) -> CreateView:
+        args: dict[str, Any] = {"temporary": temporary, "replace": replace}
         args["if_not_exists"] = self.take("IF", "NOT", "EXISTS")
         args["path"] = self.path()
         if self.at_symbol("("):
@@ -231,7 +233,7 @@ class DefinitionReader(ColumnReader):
         args: dict[str, Any] = {"temporary": temporary, "system": system}
         if not temporary and (kind := self.take_one_of("TABLE", "VIEW", "DATABASE", "CATALOG")):
             args["kind"] = kind
-            args["if_exists"] = kind in ("TABLE", "VIEW") and self.take("IF", "EXISTS")
+            args["if_exists"] = kind == "TABLE" and self.take("IF", "EXISTS")
             args["path"] = self.path()
         else:
             self.expect("FUNCTION")

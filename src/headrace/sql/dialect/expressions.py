@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 from sqlglot import exp
 
 from headrace.sql.dialect.calls import CallReader
+from headrace.sql.dialect.lexer import Token
 from headrace.sql.dialect.nodes import TypedLiteral, TypeName
 from headrace.sql.dialect.type_grammar import read_type
-from headrace.sql.dialect.words import NAMES_OF_CURRENT, NO_FUNCTIONS, RESERVED
-from headrace.sql.types import DATE, SqlType, TimestampType, TimeType
+from headrace.sql.dialect.words import FUNCTIONS, NAMES_OF_CURRENT, RESERVED
+from headrace.sql.types import DATE, SqlType, TimestampLtzType, TimestampType, TimeType
 
 E = TypeVar("E", bound=exp.Expr)
 
@@ -20,7 +21,6 @@ _OR, _AND, _NOT, _IS, _COMPARISON, _RANGE, _SUM, _PRODUCT, _SIGN = range(1, 10)
 _SYMBOLS: dict[str, tuple[int, type[exp.Expr]]] = {
     "=": (_COMPARISON, exp.EQ),
     "<>": (_COMPARISON, exp.NEQ),
-    "!=": (_COMPARISON, exp.NEQ),
     "<": (_COMPARISON, exp.LT),
     "<=": (_COMPARISON, exp.LTE),
     ">": (_COMPARISON, exp.GT),
@@ -44,6 +44,9 @@ _WORDS = {
     "LIKE": _RANGE,
     "SIMILAR": _RANGE,
 }
+
+_NO_OPERATORS = ("CONTAINS", "ILIKE", "MEMBER", "MULTISET", "RLIKE", "SUBMULTISET")
+"""Operators of Calcite that have no function in Flink."""
 
 
 class ExpressionReader(CallReader):
@@ -71,8 +74,30 @@ class ExpressionReader(CallReader):
                     return left
                 left = changed
             else:
+                self._refuse_operator(token)
                 self.want("an operator")
                 return left
+
+    def _refuse_operator(self, token: Token) -> None:
+        if token.kind == "symbol" and token.value == "!=":
+            self.refuse("'!=' is not an operator of Flink; '<>' is")
+        if token.kind == "symbol" and token.value == "::":
+            self.refuse("'::' is not an operator of Flink; CAST(… AS …) converts")
+        if token.kind == "word" and token.value in _NO_OPERATORS:
+            self.refuse(f"{token.value} is not supported as an operator, in Flink neither")
+
+    def interval_value(self) -> exp.Expr:
+        if self.token.kind not in ("number", "name", "word") and not self.at_symbol("("):
+            self.want("a text in quotes")
+            self.fail()
+        start = self.index
+        if self.token.kind in ("name", "word"):
+            names = [self.identifier()]
+            while self.take_symbol("."):
+                names.append(self.identifier())
+            places = ("this", "table", "db", "catalog")
+            return self.node(exp.Column, start, **dict(zip(places, names[::-1], strict=False)))
+        return self._primary()
 
     def _below_in(self) -> exp.Expr:
         return self._operators(_RANGE)
@@ -152,7 +177,7 @@ class ExpressionReader(CallReader):
         else:
             self.expect("SIMILAR", "TO")
             kind = exp.SimilarTo
-        found: exp.Expr = self.node(kind, start, this=left, expression=self._operators(_RANGE))
+        found: exp.Expr = self.node(kind, start, this=left, expression=self._operators(_COMPARISON))
         if self.take("ESCAPE"):
             escape = self._operators(_RANGE)
             found = self.node(exp.Escape, start, this=found, expression=escape)
@@ -176,8 +201,7 @@ class ExpressionReader(CallReader):
                 self.expect_symbol("]")
                 found = self.node(exp.Bracket, start, this=found, expressions=[index])
             elif self.take_symbol("."):
-                field = exp.Star() if self.take_symbol("*") else self.identifier()
-                found = self.node(exp.Dot, start, this=found, expression=field)
+                found = self.node(exp.Dot, start, this=found, expression=self.identifier())
             else:
                 return found
 
@@ -211,6 +235,8 @@ class ExpressionReader(CallReader):
                 return self.node(exp.Boolean, start, this=word == "TRUE")
             case "DATE" | "TIME" | "TIMESTAMP" if self.ahead().kind == "string":
                 return self._typed_literal(start, word)
+            case "TIMESTAMP" if self.ahead().value == "WITH":
+                return self._moment(start)
             case "INTERVAL":
                 return self.interval()
             case "CASE":
@@ -226,7 +252,7 @@ class ExpressionReader(CallReader):
             case "ARRAY" | "MAP" | "MULTISET" if self.ahead().value == "[":
                 return self._collection(start, word)
         called = self.ahead().kind == "symbol" and self.ahead().value == "("
-        if called and word not in NO_FUNCTIONS:
+        if called and (word not in RESERVED or word in FUNCTIONS):
             return self.call()
         if word in NAMES_OF_CURRENT:
             self.advance()
@@ -298,11 +324,35 @@ class ExpressionReader(CallReader):
             begin = self.index
             self.expect("WHEN")
             condition = self.expression()
+            if this is not None and self.at_symbol(","):
+                condition = self._alternatives(begin + 1, condition)
             self.expect("THEN")
             ifs.append(self.node(exp.If, begin, this=condition, true=self.expression()))
         default = self.expression() if self.take("ELSE") else None
         self.expect("END")
+        if this is not None and any("alternatives" in each.this.meta for each in ifs):
+            self._make_searched(this, ifs)
+            this = None
         return self.node(exp.Case, start, this=this, ifs=ifs, default=default)
+
+    def _alternatives(self, start: int, first: exp.Expr) -> exp.Tuple:
+        found = [first]
+        while self.take_symbol(","):
+            found.append(self.expression())
+        alternatives = self.node(exp.Tuple, start, expressions=found)
+        alternatives.meta["alternatives"] = True
+        return alternatives
+
+    def _make_searched(self, value: exp.Expr, ifs: list[exp.If]) -> None:
+        """Make conditions of the values of CASE value WHEN a, b THEN …"""
+        for each in ifs:
+            given = each.this
+            if "alternatives" in given.meta:
+                condition: exp.Expr = exp.In(this=value.copy(), expressions=given.expressions)
+            else:
+                condition = exp.EQ(this=value.copy(), expression=given)
+            condition.meta.update(given.meta)
+            each.set("this", condition)
 
     def _cast(self, start: int, word: str) -> exp.Expr:
         self.expect(word)
@@ -344,4 +394,13 @@ class ExpressionReader(CallReader):
             "TIMESTAMP": TimestampType(min(digits, 9)),
         }
         target = TypeName(this=kinds[word].with_nullable(False))
+        return self.node(TypedLiteral, start, this=literal, to=target)
+
+    def _moment(self, start: int) -> exp.Expr:
+        self.advance()
+        for word in ("WITH", "LOCAL", "TIME", "ZONE"):
+            self.expect(word)
+        literal: Any = self.node(exp.Literal, self.index, this=self.string(), is_string=True)
+        digits = len(literal.name.partition(".")[2])
+        target = TypeName(this=TimestampLtzType(min(digits, 9), nullable=False))
         return self.node(TypedLiteral, start, this=literal, to=target)

@@ -30,7 +30,8 @@ _TOKEN = re.compile(
     (?P<space>\s+ | --[^\n]* | //[^\n]* | /\*(?!\+)(?:.*?)\*/)
     | (?P<unicode>[uU]&'(?:[^']|'')*')
     | (?P<bytes>[xX]'[^']*')
-    | (?P<string>'(?:[^']|'')*')
+    | (?P<escaped>[eE]'(?:[^'\\]|''|\\.)*')
+    | (?P<string>(?:[nN]|_[A-Za-z][\w-]*)?'(?:[^']|'')*')
     | (?P<name>`(?:[^`]|``)+`)
     | (?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)
     | (?P<word>[^\W\d][\w$]* | \$[\w$]*)
@@ -61,7 +62,11 @@ def tokenize(text: str) -> list[Token]:
             case "number":
                 tokens.append(Token("number", raw, start, position))
             case "string":
-                tokens.append(Token("string", raw[1:-1].replace("''", "'"), start, position))
+                value = raw[raw.index("'") + 1 : -1].replace("''", "'")
+                tokens.append(Token("string", value, start, position))
+            case "escaped":
+                value = _ESCAPE.sub(_escaped_character, raw[2:-1].replace("''", "'"))
+                tokens.append(Token("string", value, start, position))
             case "name":
                 tokens.append(Token("name", raw[1:-1].replace("``", "`"), start, position))
             case "bytes":
@@ -77,6 +82,19 @@ def tokenize(text: str) -> list[Token]:
                 tokens.append(Token("string", value, start, position))
     tokens.append(Token("end", "", len(text), len(text)))
     return tokens
+
+
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([0-7]{1,3})|(.))", re.DOTALL)
+
+_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+
+
+def _escaped_character(match: re.Match[str]) -> str:
+    if match[1]:
+        return chr(int(match[1], 16))
+    if match[2]:
+        return chr(int(match[2], 8))
+    return _ESCAPES.get(match[3], match[3])
 
 
 _UESCAPE = re.compile(r"\s*UESCAPE\s*'([^'])'", re.IGNORECASE)

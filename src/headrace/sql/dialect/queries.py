@@ -7,6 +7,8 @@ from sqlglot import exp
 from headrace.sql.dialect.expressions import ExpressionReader
 from headrace.sql.dialect.nodes import JoinTree, RowPattern
 
+_GROUPING_SETS = (exp.GroupingSets, exp.Rollup, exp.Cube)
+
 _QUERY_WORDS = ("SELECT", "WITH", "VALUES", "TABLE")
 
 
@@ -91,6 +93,8 @@ class QueryReader(ExpressionReader):
             elif "offset" not in found and self.take("OFFSET"):
                 offset = self._count()
                 self.take_one_of("ROW", "ROWS")
+                if "limit" not in found and self.at("LIMIT"):
+                    self.refuse("LIMIT stands before OFFSET")
                 found["offset"] = self.node(exp.Offset, start, expression=offset)
             elif "limit" not in found and self.take("FETCH"):
                 self.expect_one_of("FIRST", "NEXT")
@@ -168,7 +172,11 @@ class QueryReader(ExpressionReader):
         begin = self.index
         if self.take("GROUP"):
             self.expect("BY")
+            unique = self.take_one_of("ALL", "DISTINCT") == "DISTINCT"
             groups = self.list_of(self._group)
+            several = [each for each in groups if isinstance(each, _GROUPING_SETS)]
+            if unique and several:
+                self.refuse("GROUP BY DISTINCT of several sets is not supported")
             args["group"] = self.node(exp.Group, begin, expressions=groups)
         begin = self.index
         if self.take("HAVING"):
@@ -262,13 +270,18 @@ class QueryReader(ExpressionReader):
     def _table(self) -> exp.Expr:
         start = self.index
         found = self._source()
+        if not isinstance(found, JoinTree):
+            self._alias(found)
         if self.take("MATCH_RECOGNIZE"):
             found = self._row_pattern(start, found)
-        elif self.at("TABLESAMPLE"):
-            self.refuse("TABLESAMPLE is not supported")
-        if self.take("AS") or self.at_name():
-            found.set("alias", self._alias_of_table())
+            self._alias(found)
+        elif self.at("TABLESAMPLE") or self.at("PIVOT"):
+            self.refuse(f"{self.token.value} is not supported")
         return found
+
+    def _alias(self, table: exp.Expr) -> None:
+        if self.take("AS") or self.at_name():
+            table.set("alias", self._alias_of_table())
 
     def _alias_of_table(self) -> exp.TableAlias:
         start = self.index
@@ -297,7 +310,6 @@ class QueryReader(ExpressionReader):
             return self.node(exp.Table, start, this=call)
         if self.at_symbol("("):
             return self._in_parentheses_of_from(start)
-        self.take("TABLE")
         following = self._after_path()
         if following == "(":
             return self.node(exp.Table, start, this=self._table_call())
@@ -313,7 +325,6 @@ class QueryReader(ExpressionReader):
                 exp.Version, begin, this="TIMESTAMP", kind="AS OF", expression=moment
             )
             table.set("version", version)
-        hints += self.hints()
         if hints:
             table.set("hints", hints)
         return table
@@ -347,7 +358,9 @@ class QueryReader(ExpressionReader):
         self.expect_symbol("(")
         first, joins = self._joined()
         self.expect_symbol(")")
-        return self.node(JoinTree, start, this=first, joins=joins) if joins else first
+        if not joins:
+            self.refuse("a query or a join stands in parentheses", self.tokens[start])
+        return self.node(JoinTree, start, this=first, joins=joins)
 
     def table_name(self) -> exp.Table:
         """Return the path of a table."""

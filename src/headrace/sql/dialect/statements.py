@@ -37,6 +37,11 @@ _UNSUPPORTED = {
     ("LOAD", "MODULE"): "there are no modules: the functions are built in or of the user",
     ("UNLOAD", "MODULE"): "there are no modules: the functions are built in or of the user",
     ("USE", "MODULES"): "there are no modules: the functions are built in or of the user",
+    ("SHOW", "CREATE", "MATERIALIZED"): "there are no materialized tables",
+    ("SHOW", "CREATE", "MODEL"): "there are no models",
+    ("SHOW", "MATERIALIZED"): "there are no materialized tables",
+    ("SHOW", "MODELS"): "there are no models",
+    ("DESCRIBE", "MODEL"): "there are no models",
     ("DELETE",): "rows of a table are not deleted by a statement",
     ("UPDATE",): "rows of a table are not changed by a statement",
     ("TRUNCATE",): "rows of a table are not deleted by a statement",
@@ -99,14 +104,15 @@ class StatementReader(DefinitionReader):
         if self.at_query():
             tree = self.query()
             return Query(tree=tree, **self.place(start))
+        for words, reason in _UNSUPPORTED.items():
+            if self.at(*words) and self.ahead(len(words)).value != ".":
+                return self._unsupported(start, words, reason)
         token = self.token
         reader = _READERS.get(token.value) if token.kind == "word" else None
-        if reader is not None:
-            return reader(self)
-        for words, reason in _UNSUPPORTED.items():
-            if self.at(*words):
-                return self._unsupported(start, words, reason)
-        self._no_statement()
+        if reader is None:
+            self._no_statement()
+        self.forget()
+        return reader(self)
 
     def _no_statement(self) -> NoReturn:
         self.forget()
@@ -125,7 +131,6 @@ class StatementReader(DefinitionReader):
         start = self.index
         self.expect("INSERT")
         overwrite = self.expect_one_of("INTO", "OVERWRITE") == "OVERWRITE"
-        self.take("TABLE")
         target = self.path()
         hints = self.hints()
         partition = self._partition() if self.at("PARTITION") else ()
@@ -133,6 +138,8 @@ class StatementReader(DefinitionReader):
         if self.at_symbol("(") and not self.at_query():
             columns = tuple(self.in_parentheses(lambda: self.list_of(self._column_of_insert)))
         query = self.query()
+        if self.at("ON", "CONFLICT"):
+            self.refuse("ON CONFLICT is not supported")
         return Insert(
             target=target,
             query=query,
@@ -211,8 +218,10 @@ class StatementReader(DefinitionReader):
         start = self.index
         self.expect("EXPLAIN")
         details: list[str] = []
-        if not self.take("PLAN", "FOR") and not self.take("AST"):
+        if not self.take("PLAN", "FOR"):
             while (detail := self.take_one_of(*_DETAILS)) is not None:
+                if detail in details:
+                    self.refuse(f"{detail} is there twice", self.tokens[self.index - 1])
                 details.append(detail)
                 if not self.take_symbol(","):
                     break
@@ -286,8 +295,12 @@ class StatementReader(DefinitionReader):
         job = self.string()
         savepoint = drain = False
         while self.take("WITH"):
-            word = self.expect_one_of("SAVEPOINT", "DRAIN")
-            savepoint, drain = savepoint or word == "SAVEPOINT", drain or word == "DRAIN"
+            if savepoint:
+                self.expect("DRAIN")
+                drain = True
+                break
+            self.expect("SAVEPOINT")
+            savepoint = True
         return StopJob(job=job, savepoint=savepoint, drain=drain, **self.place(start))
 
     # DESCRIBE and SHOW
@@ -299,7 +312,8 @@ class StatementReader(DefinitionReader):
         following = self.ahead()
         if following.kind in ("word", "name", "string") and following.value != ".":
             kind = self.take_one_of("CATALOG", "DATABASE", "FUNCTION", "JOB", "TABLE") or "TABLE"
-        extended = self.take("EXTENDED")
+        named = self.tokens[self.index - 1].value == "TABLE"
+        extended = not named and self.take("EXTENDED")
         path = (self.string(),) if kind == "JOB" else self.path()
         return Describe(path=path, kind=kind, extended=extended, **self.place(start))
 
@@ -307,9 +321,7 @@ class StatementReader(DefinitionReader):
         start = self.index
         self.expect("SHOW")
         if self.take("CREATE"):
-            kind = self.expect_one_of("TABLE", "VIEW", "CATALOG", "MATERIALIZED", "MODEL")
-            if kind in ("MATERIALIZED", "MODEL"):
-                self.refuse(f"{kind} is not supported", self.tokens[self.index - 1])
+            kind = self.expect_one_of("TABLE", "VIEW", "CATALOG")
             path = self.path()
             return Show(what=f"CREATE {kind}", path=path, **self.place(start))
         if self.take("CURRENT"):
@@ -333,7 +345,6 @@ class StatementReader(DefinitionReader):
             "JOBS",
             "JARS",
             "PROCEDURES",
-            "MODELS",
         )
         if what == "PARTITIONS":
             path = self.path()
@@ -349,7 +360,8 @@ class StatementReader(DefinitionReader):
         elif what not in ("CATALOGS", "MODULES", "JOBS", "JARS") and self.take_one_of("FROM", "IN"):
             path = self.path()
         negated = self.take("NOT")
-        word = self.take_one_of("LIKE", "ILIKE")
+        words = ("LIKE",) if what in ("TABLES", "VIEWS", "COLUMNS") else ("LIKE", "ILIKE")
+        word = self.take_one_of(*words)
         if word is None:
             if negated:
                 self.fail()

@@ -66,29 +66,29 @@ _REFUSED = {
 _DAY_UNITS = ("DAY", "HOUR", "MINUTE", "SECOND")
 
 
-def read_type(
-    cursor: Cursor, *, default_length: int = MAX_LENGTH, nullability: bool = True
-) -> SqlType:
+def read_type(cursor: Cursor, *, in_program: bool = False, nullability: bool = True) -> SqlType:
     """Return the type whose name begins at the next token.
 
-    ``default_length``: the length of VARCHAR and VARBINARY without one. Statements have the
-    greatest; the names of types in programs have 1. ``nullability``: NULL or NOT NULL may follow.
+    ``in_program``: not in a statement; then VARCHAR and VARBINARY without a length have the
+    length 1 instead of the greatest, and NULL is a type. ``nullability``: NULL or NOT NULL may
+    follow.
     """
-    kind = _base(cursor, default_length)
+    kind = _base(cursor, in_program)
     while True:
         if cursor.take("ARRAY"):
             kind = ArrayType(kind)
         elif cursor.take("MULTISET"):
             kind = MultisetType(kind)
-        elif nullability and cursor.take("NOT", "NULL"):
-            kind = kind.with_nullable(False)
-        elif nullability and cursor.take("NULL"):
-            kind = kind.with_nullable(True)
         else:
-            return kind
+            break
+    if nullability and cursor.take("NOT", "NULL"):
+        return kind.with_nullable(False)
+    if nullability:
+        cursor.take("NULL")
+    return kind
 
 
-def _base(cursor: Cursor, default_length: int) -> SqlType:
+def _base(cursor: Cursor, in_program: bool) -> SqlType:
     token = cursor.token
     if token.kind != "word":
         cursor.want("a type")
@@ -96,7 +96,7 @@ def _base(cursor: Cursor, default_length: int) -> SqlType:
     word = token.value
     if word in _REFUSED:
         cursor.refuse(f"{word} is {_REFUSED[word]}")
-    if word in _PLAIN:
+    if word in _PLAIN and (word != "NULL" or in_program):
         cursor.advance()
         return _PLAIN[word]
     reader = _READERS.get(word)
@@ -106,7 +106,7 @@ def _base(cursor: Cursor, default_length: int) -> SqlType:
         near = _near(word)
         cursor.refuse(f"there is no type '{cursor.spelled(token)}'{near}")
     cursor.advance()
-    return reader(cursor, default_length)
+    return reader(cursor, in_program)
 
 
 def _near(word: str) -> str:
@@ -138,19 +138,27 @@ def _precision(cursor: Cursor, default: int, least: int = 0, most: int = 9) -> i
     return precision
 
 
-def _char(cursor: Cursor, default_length: int) -> SqlType:
+def _varchar(cursor: Cursor, in_program: bool) -> SqlType:
+    return VarCharType(_length(cursor, 1 if in_program else MAX_LENGTH))
+
+
+def _varbinary(cursor: Cursor, in_program: bool) -> SqlType:
+    return VarBinaryType(_length(cursor, 1 if in_program else MAX_LENGTH))
+
+
+def _char(cursor: Cursor, in_program: bool) -> SqlType:
     if cursor.take("VARYING"):
-        return VarCharType(_length(cursor, default_length))
+        return _varchar(cursor, in_program)
     return CharType(_length(cursor, 1))
 
 
-def _binary(cursor: Cursor, default_length: int) -> SqlType:
+def _binary(cursor: Cursor, in_program: bool) -> SqlType:
     if cursor.take("VARYING"):
-        return VarBinaryType(_length(cursor, default_length))
+        return _varbinary(cursor, in_program)
     return BinaryType(_length(cursor, 1))
 
 
-def _decimal(cursor: Cursor, _: int) -> SqlType:
+def _decimal(cursor: Cursor, _: bool) -> SqlType:
     if not cursor.take_symbol("("):
         return DecimalType()
     at = cursor.token
@@ -167,18 +175,18 @@ def _decimal(cursor: Cursor, _: int) -> SqlType:
     return DecimalType(precision, scale)
 
 
-def _double(cursor: Cursor, _: int) -> SqlType:
+def _double(cursor: Cursor, _: bool) -> SqlType:
     cursor.take("PRECISION")
     return DOUBLE
 
 
-def _time(cursor: Cursor, _: int) -> SqlType:
+def _time(cursor: Cursor, _: bool) -> SqlType:
     precision = _precision(cursor, 0)
     cursor.take("WITHOUT", "TIME", "ZONE")
     return TimeType(precision)
 
 
-def _timestamp(cursor: Cursor, _: int) -> SqlType:
+def _timestamp(cursor: Cursor, _: bool) -> SqlType:
     precision = _precision(cursor, 6)
     at = cursor.token
     if cursor.take("WITH", "LOCAL", "TIME", "ZONE"):
@@ -189,7 +197,7 @@ def _timestamp(cursor: Cursor, _: int) -> SqlType:
     return TimestampType(precision)
 
 
-def _interval(cursor: Cursor, _: int) -> SqlType:
+def _interval(cursor: Cursor, _: bool) -> SqlType:
     first = cursor.expect_one_of("YEAR", "QUARTER", "MONTH", "WEEK", *_DAY_UNITS)
     _precision(cursor, 2)
     second = None
@@ -212,29 +220,27 @@ def _close_brackets(cursor: Cursor) -> None:
     cursor.expect_symbol(">")
 
 
-def _array(cursor: Cursor, default_length: int) -> SqlType:
-    return ArrayType(_in_brackets(cursor, lambda: read_type(cursor, default_length=default_length)))
+def _array(cursor: Cursor, in_program: bool) -> SqlType:
+    return ArrayType(_in_brackets(cursor, lambda: read_type(cursor, in_program=in_program)))
 
 
-def _multiset(cursor: Cursor, default_length: int) -> SqlType:
-    return MultisetType(
-        _in_brackets(cursor, lambda: read_type(cursor, default_length=default_length))
-    )
+def _multiset(cursor: Cursor, in_program: bool) -> SqlType:
+    return MultisetType(_in_brackets(cursor, lambda: read_type(cursor, in_program=in_program)))
 
 
-def _map(cursor: Cursor, default_length: int) -> SqlType:
+def _map(cursor: Cursor, in_program: bool) -> SqlType:
     cursor.expect_symbol("<")
-    key = read_type(cursor, default_length=default_length)
+    key = read_type(cursor, in_program=in_program)
     cursor.expect_symbol(",")
-    value = read_type(cursor, default_length=default_length)
+    value = read_type(cursor, in_program=in_program)
     _close_brackets(cursor)
     return MapType(key, value)
 
 
-def _row(cursor: Cursor, default_length: int) -> SqlType:
+def _row(cursor: Cursor, in_program: bool) -> SqlType:
     def field() -> Field:
         name = cursor.name()
-        kind = read_type(cursor, default_length=default_length)
+        kind = read_type(cursor, in_program=in_program)
         comment = cursor.string() if cursor.token.kind == "string" else ""
         return Field(name, kind, comment)
 
@@ -249,7 +255,7 @@ def _row(cursor: Cursor, default_length: int) -> SqlType:
     return RowType(tuple(fields))
 
 
-_READERS: dict[str, Callable[[Cursor, int], SqlType]] = {
+_READERS: dict[str, Callable[[Cursor, bool], SqlType]] = {
     "ARRAY": _array,
     "BINARY": _binary,
     "CHAR": _char,
@@ -265,6 +271,6 @@ _READERS: dict[str, Callable[[Cursor, int], SqlType]] = {
     "TIME": _time,
     "TIMESTAMP": _timestamp,
     "TIMESTAMP_LTZ": lambda cursor, _: TimestampLtzType(_precision(cursor, 6)),
-    "VARBINARY": lambda cursor, length: VarBinaryType(_length(cursor, length)),
-    "VARCHAR": lambda cursor, length: VarCharType(_length(cursor, length)),
+    "VARBINARY": _varbinary,
+    "VARCHAR": _varchar,
 }
