@@ -20,15 +20,17 @@ import struct
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from datetime import time as time_of_day
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 os.environ["TZ"] = "UTC"  # before the Java process starts
 
 from tests.differential.encoding import canonical, encode
-from tests.differential.sql.cases import DATA, GOLDENS, SETTINGS, Case, areas, cases
+from tests.differential.sql.cases import DATA, GOLDENS, MODES, SETTINGS, Case, areas, cases
 
 _CAUSE = re.compile(r"(?:Caused by: |: )?((?:[a-z]\w*\.)+[A-Z][\w$]*)(?:: (.*))?")
 _NODE = re.compile(r"([ :|+-]*)(\w+)\(.*?(?:changelogMode=\[([\w,~]*)\])?\)?")
@@ -41,9 +43,11 @@ class Flink:
     def __init__(self) -> None:
         from pyflink.java_gateway import get_gateway
 
-        self.jvm = get_gateway().jvm
-        flink = self.jvm.org.apache.flink
-        config = flink.configuration.Configuration()
+        flink = get_gateway().jvm.org.apache.flink
+        self.configuration = flink.configuration.Configuration
+        self.settings = flink.table.api.EnvironmentSettings
+        self.table_environment = flink.table.api.TableEnvironment
+        config = self.configuration()
         for key, value in (
             ("rest.address", "localhost"),
             ("rest.bind-port", "18650-18750"),
@@ -59,11 +63,8 @@ class Flink:
         self.port = self.cluster.getRestAddress().get().getPort()
 
     def environment(self, mode: str, settings: dict[str, str]) -> Any:
-        """A fresh environment."""
-        from pyflink.common import Configuration
-        from pyflink.table import EnvironmentSettings, TableEnvironment
-
-        config = Configuration()
+        """A fresh environment of Java: PyFlink's own looks up its classes again at each call."""
+        config = self.configuration()
         own = {
             "execution.runtime-mode": mode.upper(),
             "execution.target": "remote",
@@ -72,9 +73,9 @@ class Flink:
             "client.retry-period": "10 ms",
         }
         for key, value in (own | SETTINGS | settings).items():
-            config.set_string(key, value)
-        made = EnvironmentSettings.new_instance().with_configuration(config).build()
-        return TableEnvironment.create(made)
+            config.setString(key, value)
+        made = self.settings.newInstance().withConfiguration(config).build()
+        return self.table_environment.create(made)
 
 
 def refusal(error: Exception, when: str) -> dict[str, object]:
@@ -105,9 +106,8 @@ def plan(text: str) -> list[str]:
     return nodes
 
 
-def columns(result: Any) -> list[list[str]]:
-    """Names and types of what a statement gives."""
-    schema = result._j_table_result.getResolvedSchema()
+def columns(schema: Any) -> list[list[str]]:
+    """Names and types."""
     return [
         [each.getName(), each.getDataType().getLogicalType().asSummaryString()]
         for each in schema.getColumns()
@@ -115,80 +115,71 @@ def columns(result: Any) -> list[list[str]]:
 
 
 def rows(result: Any) -> list[list[object]]:
-    """What a statement gives: each row with its kind, as PyFlink reads it.
+    """What a statement gives: each row with its kind, its cells as PyFlink would read them.
 
-    Instants, intervals and NULLs inside of nested values PyFlink cannot collect; columns of such
-    types are read from Java.
+    They are read from Java, because PyFlink cannot collect instants, intervals, and NULLs inside
+    of nested values.
     """
-    from pyflink.java_gateway import get_gateway
-    from pyflink.table.types import _from_java_data_type
-    from pyflink.table.utils import pickled_bytes_to_python_converter
-
-    bridge = get_gateway().jvm.PythonBridgeUtils
-    collected = result.collect()
-    types, given = collected._j_field_data_types, collected._j_closeable_iterator
-    logical = [each.getLogicalType() for each in types]
-    apart = [at for at, each in enumerate(logical) if root(each) in APART]
-    ours = [_from_java_data_type(each) for each in types]
+    columns = result.getResolvedSchema().getColumnDataTypes()
+    readers = [reader(each.getLogicalType()) for each in columns]
+    given = result.collect()
     found = []
     while given.hasNext():
         row = given.next()
-        cells = {at: from_java(row.getField(at), logical[at]) for at in apart}
-        for at in apart:
-            row.setField(at, None)
-        parts = bridge.getPickledBytesFromRow(row, types)
-        read = [
-            encode(pickled_bytes_to_python_converter(part, each) if len(part) else None)
-            for part, each in zip(list(parts)[1:], ours, strict=True)
-        ]
-        kind = row.getKind().shortString()
-        found.append([kind, *(cells.get(at, cell) for at, cell in enumerate(read))])
+        cells = [read(row.getField(at)) for at, read in enumerate(readers)]
+        found.append([row.getKind().shortString(), *cells])
     given.close()
     return found
 
 
-APART = {"TIMESTAMP_WITH_LOCAL_TIME_ZONE", "INTERVAL_DAY_TIME", "INTERVAL_YEAR_MONTH"}
-APART |= {"ROW", "STRUCTURED_TYPE", "ARRAY", "MAP", "MULTISET"}
+def reader(logical: Any) -> Callable[[Any], object]:
+    """What encodes a Java value of this type as the Python value it is for PyFlink."""
+    name = logical.getTypeRoot().name()
+    inner = [reader(each) for each in logical.getChildren()]
+    read = partial(READERS.get(name, lambda value, inner: encode(value)), inner=inner)
+    return lambda value: None if value is None else read(value)
 
 
-def root(logical: Any) -> str:
-    """The name of a type's root."""
-    return str(logical.getTypeRoot().name())
+def row(value: Any, inner: Inner) -> object:
+    """A Row of Java."""
+    cells = [read(value.getField(at)) for at, read in enumerate(inner)]
+    return {"row": cells, "names": None, "kind": "INSERT"}
 
 
-def from_java(value: Any, logical: Any) -> object:
-    """A Java value of this type, encoded as the Python value it is for PyFlink."""
-    if value is None:
-        return None
-    name = root(logical)
-    inner = list(logical.getChildren())
-    if name == "ROW":
-        cells = [from_java(value.getField(at), each) for at, each in enumerate(inner)]
-        return {"row": cells, "names": None, "kind": "INSERT"}
-    if name == "ARRAY":
-        return {"list": [from_java(each, inner[0]) for each in value]}
-    if name in ("MAP", "MULTISET"):
-        pairs = [
-            [from_java(key, inner[0]), from_java(value[key], inner[1]) if inner[1:] else value[key]]
-            for key in value
-        ]
-        return {"dict": sorted(pairs, key=canonical)}
-    if name == "TIMESTAMP_WITH_LOCAL_TIME_ZONE":
-        return {"instant": [value.getEpochSecond(), value.getNano()]}
-    if name == "INTERVAL_DAY_TIME":
-        nanos = value.getNano()
-        return encode(timedelta(seconds=value.getSeconds(), microseconds=nanos // 1000))
-    if name == "INTERVAL_YEAR_MONTH":
-        return {"months": value.toTotalMonths()}
-    if name == "DATE":
-        return {"date": value.toString()}
-    if name == "TIME_WITHOUT_TIME_ZONE":
-        return encode(time_of_day.fromisoformat(value.toString()))
-    if name == "TIMESTAMP_WITHOUT_TIME_ZONE":
-        return encode(datetime.fromisoformat(value.toString()[:26]))
-    if name == "FLOAT":
-        return encode(struct.unpack("f", struct.pack("f", value))[0])
-    return encode(bytearray(value) if name.endswith("BINARY") else value)
+def mapping(value: Any, inner: Inner) -> object:
+    """A Map of Java; a multiset is one from values to numbers."""
+    of_key, of_value = (*inner, int)[:2]
+    return {"dict": sorted(([of_key(key), of_value(value[key])] for key in value), key=canonical)}
+
+
+def duration(value: Any, inner: Inner) -> object:
+    """A Duration of Java."""
+    micros = value.getNano() // 1000
+    return encode(timedelta(seconds=value.getSeconds(), microseconds=micros))
+
+
+Inner = list[Callable[[Any], object]]
+READERS: dict[str, Callable[[Any, Inner], object]] = {
+    "ROW": row,
+    "ARRAY": lambda value, inner: {"list": [inner[0](each) for each in value]},
+    "MAP": mapping,
+    "MULTISET": mapping,
+    "INTERVAL_DAY_TIME": duration,
+    "INTERVAL_YEAR_MONTH": lambda value, inner: {"months": value.toTotalMonths()},
+    "TIMESTAMP_WITH_LOCAL_TIME_ZONE": lambda value, inner: {
+        "instant": [value.getEpochSecond(), value.getNano()]
+    },
+    "TIMESTAMP_WITHOUT_TIME_ZONE": lambda value, inner: encode(
+        datetime.fromisoformat(value.toString()[:26])
+    ),
+    "TIME_WITHOUT_TIME_ZONE": lambda value, inner: encode(
+        time_of_day.fromisoformat(value.toString())
+    ),
+    "DATE": lambda value, inner: {"date": value.toString()},
+    "FLOAT": lambda value, inner: encode(struct.unpack("f", struct.pack("f", value))[0]),
+    "BINARY": lambda value, inner: encode(bytearray(value)),
+    "VARBINARY": lambda value, inner: encode(bytearray(value)),
+}
 
 
 def answer(env: Any, case: Case, folder: Path, mode: str, stdout: Path) -> dict[str, object]:
@@ -197,33 +188,25 @@ def answer(env: Any, case: Case, folder: Path, mode: str, stdout: Path) -> dict[
     when = "before"
     try:
         for statement in before:
-            made = env.execute_sql(statement)
-            if re.match(r"INSERT|EXECUTE", statement):
-                made.wait()
+            made = env.executeSql(statement)
+            if writes(statement):
+                getattr(made, "await")()
         when = "plan"
         word = last.split()[0].upper()
         if case.show == "schema":
-            schema = env.sql_query(last)._j_table.getResolvedSchema()
-            found = [
-                [each.getName(), each.getDataType().getLogicalType().asSummaryString()]
-                for each in schema.getColumns()
-            ]
-            return {"columns": found, **explained(env, last, mode)}
+            schema = env.sqlQuery(last).getResolvedSchema()
+            return {"columns": columns(schema), **explained(env, last, mode)}
+        start = stdout.stat().st_size
+        result = env.executeSql(last)
         if word == "EXPLAIN":
-            result = env.execute_sql(last)
-            with result.collect() as given:
-                return {"plan": plan(next(given)[0])}
-        if word in ("INSERT", "EXECUTE"):
-            start = stdout.stat().st_size
-            result = env.execute_sql(last)
-            when = "run"
-            result.wait()
+            return {"plan": plan(rows(result)[0][1])}
+        when = "run"
+        if writes(last):
+            getattr(result, "await")()
             with stdout.open("rb") as file:
                 file.seek(start)
                 return {"printed": file.read().decode("utf-8").splitlines()}
-        result = env.execute_sql(last)
-        when = "run"
-        found = {"columns": columns(result), "rows": rows(result)}
+        found = {"columns": columns(result.getResolvedSchema()), "rows": rows(result)}
         query = word in ("SELECT", "WITH", "VALUES") or word.startswith("(")
         return found | (explained(env, last, mode) if query else {})
     except Exception as error:  # the refusal is the fact to record
@@ -232,12 +215,16 @@ def answer(env: Any, case: Case, folder: Path, mode: str, stdout: Path) -> dict[
         return {"refused": refusal(error, when)}
 
 
+def writes(statement: str) -> bool:
+    """Whether the statement starts a job that writes."""
+    return re.match(r"INSERT|EXECUTE|CREATE TABLE.*\bAS SELECT\b", statement, re.S) is not None
+
+
 def explained(env: Any, query: str, mode: str) -> dict[str, list[str]]:
     """The plan of a query with what each of its nodes emits; a batch emits rows only."""
     if mode == "batch":
         return {}
-    with env.execute_sql(f"EXPLAIN CHANGELOG_MODE {query}").collect() as given:
-        return {"plan": plan(next(given)[0])}
+    return {"plan": plan(rows(env.executeSql(f"EXPLAIN CHANGELOG_MODE {query}"))[0][1])}
 
 
 def text(golden: dict[str, Any]) -> str:
@@ -271,6 +258,8 @@ def main() -> int:
     """Record what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*")
+    parser.add_argument("--mode", choices=MODES)
+    parser.add_argument("--new", action="store_true", help="only what has no golden")
     parser.add_argument("--into", type=Path, default=GOLDENS, help="another folder, to compare")
     chosen = parser.parse_args()
     scratch = Path(tempfile.mkdtemp())
@@ -286,13 +275,15 @@ def main() -> int:
             if chosen.names and not any(full.startswith(name) for name in chosen.names):
                 continue
             for mode in case.modes:
+                if chosen.mode not in (None, mode) or (chosen.new and (case.name, mode) in goldens):
+                    continue
                 started = time.monotonic()
                 folder = scratch / area / case.name / mode
                 folder.mkdir(parents=True)
                 env = flink.environment(mode, case.settings)
                 try:
                     given = answer(env, case, folder, mode, stdout)
-                except Exception as error:  # PyFlink cannot read its own answer
+                except Exception as error:  # not Flink's own: nothing to record
                     sys.stderr.write(f"UNREADABLE {full} {mode}: {error}\n")
                     goldens.pop((case.name, mode), None)
                     continue
@@ -301,8 +292,7 @@ def main() -> int:
                 said = f"refused: {refused}" if refused else "ok"
                 took = time.monotonic() - started
                 sys.stderr.write(f"{full} {mode} {took:.1f} s {said}\n")
-        if goldens:
-            write(area, goldens, chosen.into)
+            write(area, goldens, chosen.into)  # at once: a long run may be stopped
     flink.cluster.close()
     return 0
 
