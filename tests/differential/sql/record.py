@@ -149,7 +149,14 @@ def row(value: Any, inner: Inner) -> object:
 def mapping(value: Any, inner: Inner) -> object:
     """A Map of Java; a multiset is one from values to numbers."""
     of_key, of_value = (*inner, int)[:2]
-    return {"dict": sorted(([of_key(key), of_value(value[key])] for key in value), key=canonical)}
+    pairs = [
+        [
+            of_key(each.getKey()),
+            of_value(each.getValue()),
+        ]  # not by key: py4j takes a Long as an int
+        for each in value.entrySet()
+    ]
+    return {"dict": sorted(pairs, key=canonical)}
 
 
 def duration(value: Any, inner: Inner) -> object:

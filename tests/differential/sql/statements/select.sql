@@ -75,7 +75,8 @@ SELECT 1 AS x, 'two' AS y, CAST(NULL AS INT) AS z;
 SELECT 1 AS one;
 
 -- case: subquery_in_from
-SELECT x.a, x.b FROM (SELECT k AS a, v * 2 AS b FROM orders WHERE v IS NOT NULL) AS x WHERE x.b > 20;
+SELECT x.a, x.b FROM (SELECT k AS a, v * 2 AS b FROM orders WHERE v IS NOT NULL) AS x
+WHERE x.b > 20;
 
 -- case: columns_renamed_by_alias_list
 SELECT y, x FROM (SELECT id, k FROM orders) AS t(x, y) WHERE x > 10;
