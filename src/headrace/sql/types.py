@@ -212,8 +212,11 @@ class _AnyTimestampType(SqlType):
 
     @property
     def summary(self) -> str:
+        return f"{self.root}({self.precision})"
+
+    def __str__(self) -> str:
         mark = "" if self.attribute is None else f" *{self.attribute.upper()}*"
-        return f"{self.root}({self.precision}){mark}"
+        return f"{super().__str__()}{mark}"
 
     def without_attribute(self) -> Self:
         """Return the type of an ordinary column of such values."""

@@ -244,7 +244,7 @@ class Collect(_Occurrences):
 
     def result(self, state: dict[Any, int]) -> Any:
         present = [(value, count) for value, count in state.items() if count > 0]
-        return present or None
+        return present
 
 
 @dataclass(frozen=True)

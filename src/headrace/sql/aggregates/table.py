@@ -44,7 +44,7 @@ class AggregateFunction:
 
 
 def _count_type(types: Types) -> SqlType | None:
-    return BIGINT.with_nullable(False)
+    return BIGINT.with_nullable(False) if len(types) <= 1 else None
 
 
 def _sum_type(types: Types) -> SqlType | None:
@@ -85,7 +85,7 @@ def _text_type(types: Types) -> SqlType | None:
 
 
 def _multiset_type(types: Types) -> SqlType | None:
-    return MultisetType(types[0]) if len(types) == 1 else None
+    return MultisetType(types[0], nullable=False) if len(types) == 1 else None
 
 
 def _array_type(types: Types) -> SqlType | None:
@@ -119,7 +119,7 @@ _ROWS = (
         "COUNT",
         _count_type,
         lambda types, result, retracts, constants: kept.Count(),
-        ("COUNT(*)", "COUNT([DISTINCT] value [, value]*)"),
+        ("COUNT(*)", "COUNT([DISTINCT] value)"),
         "How many rows there are, or how many of them have no NULL among the values.",
     ),
     AggregateFunction(

@@ -13,7 +13,7 @@ from headrace.sql.rel import Column, Rel, Window, WindowKind, WindowSpec
 from headrace.sql.resolve.calls import call_name
 from headrace.sql.resolve.refusals import refuse
 from headrace.sql.resolve.scope import Scope, Source
-from headrace.sql.resolve.sources import check_lengths, length_ms, windowed
+from headrace.sql.resolve.sources import check_lengths, is_time, length_ms, windowed
 
 if TYPE_CHECKING:
     from headrace.sql.resolve.query import QueryResolver
@@ -72,7 +72,7 @@ def find_group_window(
         refuse(f"{name} of {len(arguments)} arguments in GROUP BY", call.sql())
     time = converter.expression(arguments[0])
     column = Column(time.name, time.type) if isinstance(time, ColumnRef) else Column("", time.type)
-    if not column.name or not column.is_time_attribute:
+    if not column.name or not is_time(column, queries.batch):
         raise SqlValidationError(
             f"{name} needs a time attribute, but {arguments[0].sql()} is {time.type}"
         )
@@ -82,7 +82,12 @@ def find_group_window(
     check_lengths(spec, name)
     made = windowed(rel, spec, column)
     kept = made.columns[:-3]
-    borders = tuple(Column(f"${each.name}", each.type) for each in made.columns[-3:])
+    start, end, last = made.columns[-3:]
+    borders = (
+        Column("$window_start", start.type),
+        Column("$window_end", end.type),
+        Column("$window_time", last.type.with_nullable(True)),
+    )
     window = Window(rel, spec, (*kept, *borders))
     names = tuple(each.name for each in borders)
     added = Scope((*scope.sources, Source(None, names, borders)))

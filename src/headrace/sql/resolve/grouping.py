@@ -172,6 +172,13 @@ class Grouping:
         ]
         return exp.Case(ifs=branches[:-1], default=branches[-1].args["true"])
 
+    def _fitted(self, kind: SqlType, values: Sequence[Expression], kept: str | None) -> SqlType:
+        """Return the type of a result: without NULL where each group has a value."""
+        always = self.keys and kept is None and values and () not in self.sets
+        if always and not any(each.type.nullable for each in values):
+            return kind.with_nullable(False)
+        return kind
+
     def _key_of(self, node: exp.Expr) -> str | None:
         if not isinstance(node, exp.Condition) or isinstance(node, exp.Literal):
             return None
@@ -221,7 +228,7 @@ class Grouping:
             "",
             function.name,
             tuple(self._input(each) for each in values),
-            without_attribute(kind),
+            without_attribute(self._fitted(kind, values, kept)),
             distinct and function.name not in ("MIN", "MAX"),
             kept,
             options,

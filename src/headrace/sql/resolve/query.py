@@ -42,6 +42,7 @@ class QueryResolver:
     """Resolves queries over tables."""
 
     tables: Tables
+    batch: bool = False
     ctes: dict[str, Rel] = field(default_factory=dict)
 
     def resolve(self, node: exp.Expr) -> Rel:
@@ -74,7 +75,7 @@ class QueryResolver:
             return self
         if clause.args.get("recursive"):
             refuse("WITH RECURSIVE")
-        inner = QueryResolver(self.tables, dict(self.ctes))
+        inner = QueryResolver(self.tables, self.batch, dict(self.ctes))
         for each in clause.expressions:
             rel = inner.query(each.this)
             names = [column.name for column in each.args["alias"].args.get("columns") or ()]
@@ -121,6 +122,8 @@ class QueryResolver:
             star = item.this if isinstance(item, exp.Column) else item
             if isinstance(star, exp.Star):
                 alias = item.table if isinstance(item, exp.Column) else None
+                if not scope.sources:
+                    raise SqlValidationError("SELECT * needs FROM")
                 for source in scope.sources:
                     if alias is None or source.alias == alias:
                         for name in source.names:

@@ -146,7 +146,7 @@ class SourceResolver:
         kind, parameters = _WINDOWS[name]
         arguments = _named(name, call.expressions, parameters)
         rel, keys = self._data(arguments, name)
-        time = _time_column(rel, arguments.get("TIMECOL"), name)
+        time = _time_column(rel, arguments.get("TIMECOL"), name, self._queries.batch)
         lengths = {
             each: length_ms(self._queries, arguments[each], name)
             for each in parameters[2:]
@@ -163,6 +163,8 @@ class SourceResolver:
 
     def _data(self, arguments: dict[str, exp.Expr], name: str) -> tuple[Rel, tuple[str, ...]]:
         data = arguments.get("DATA")
+        if isinstance(data, exp.Subquery):
+            return self._relation(data)[0], ()
         if not isinstance(data, TableArgument):
             raise SqlValidationError(
                 f"the first argument of {name} is a table",
@@ -238,7 +240,14 @@ def check_lengths(spec: WindowSpec, name: str) -> None:
         )
 
 
-def _time_column(rel: Rel, node: exp.Expr | None, name: str) -> Column:
+def is_time(column: Column, batch: bool) -> bool:
+    """Return whether windows can be by a column: in a batch, any timestamp of milliseconds."""
+    if batch and isinstance(column.type, AnyTimestampType):
+        return column.type.precision <= 3
+    return column.is_time_attribute
+
+
+def _time_column(rel: Rel, node: exp.Expr | None, name: str, batch: bool) -> Column:
     names = [each.name for each in node.expressions] if isinstance(node, Descriptor) else []
     if len(names) != 1:
         raise SqlValidationError(f"{name} needs DESCRIPTOR(column) with the column of its time")
@@ -248,7 +257,7 @@ def _time_column(rel: Rel, node: exp.Expr | None, name: str) -> Column:
             f"{name}: there is no column {names[0]!r}",
             where={"columns": ", ".join(each.name for each in rel.columns)},
         )
-    if not column.is_time_attribute:
+    if not is_time(column, batch):
         raise SqlValidationError(
             f"{name} needs a time attribute, but {names[0]!r} is {column.type}",
             hint="declare WATERMARK FOR the column in CREATE TABLE; a column that is computed from"

@@ -60,6 +60,7 @@ def table_plan(
     definition: TableDefinition,
     hints: Mapping[str, str],
     converter: MakeConverter,
+    batch: bool = False,
 ) -> Rel:
     """Return the plan of a table's rows, with computed columns and the watermark.
 
@@ -82,7 +83,7 @@ def table_plan(
     if not any(isinstance(each, ComputedColumn | MetadataColumn) for each in definition.columns):
         rel = scan
     for watermark in definition.watermarks:
-        rel = _with_watermark(rel, watermark, converter)
+        rel = _with_watermark(rel, watermark, converter, batch)
     return rel
 
 
@@ -95,7 +96,9 @@ def _with_key(columns: Columns, key: PrimaryKeyDefinition | None) -> Columns:
     )
 
 
-def _with_watermark(rel: Rel, watermark: WatermarkDefinition, converter: MakeConverter) -> Rel:
+def _with_watermark(
+    rel: Rel, watermark: WatermarkDefinition, converter: MakeConverter, batch: bool
+) -> Rel:
     (name, *inner) = watermark.column
     column = next((each for each in rel.columns if each.name == name), None)
     if column is None or inner:
@@ -114,7 +117,7 @@ def _with_watermark(rel: Rel, watermark: WatermarkDefinition, converter: MakeCon
         raise SqlValidationError(
             f"the watermark {watermark.text} is {expression.type}, and no timestamp"
         )
-    timed = replace(column.type, attribute="rowtime")
+    timed = column.type if batch else replace(column.type, attribute="rowtime")
     fields = tuple(Column(each.name, timed) if each is column else each for each in rel.columns)
     return Watermark(rel, name, expression, fields)
 

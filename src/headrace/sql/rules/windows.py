@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from headrace.errors import SqlValidationError
 from headrace.sql.expressions import ColumnRef, Expression, columns_of
 from headrace.sql.rel import (
     Aggregate,
@@ -39,6 +40,12 @@ def with_window_aggregates(rel: Rel) -> Rel:
     chosen = next((each for each, found in by_window.items() if {"start", "end"} <= found), None)
     if chosen is None:
         return rel
+    spec = chosen.window
+    if spec.kind == "HOP" and spec.size_ms % spec.slide_ms:
+        raise SqlValidationError(
+            f"an aggregation over HOP needs a size ({spec.size_ms} ms) that is a multiple of the"
+            f" slide ({spec.slide_ms} ms)"
+        )
     keys = tuple(key for key in rel.keys if key not in windows)
     columns = {column.name: column for column in rel.columns}
     made = WindowAggregate(

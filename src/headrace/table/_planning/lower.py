@@ -164,6 +164,7 @@ class Lowering:
             schema_of(result),
             retracts=given != INSERTS,
             folds=self._mini_batch,
+            emits="last" if self._batch else "each",
         )
         stream = self._keyed(before, keys, spec, rel)
         shown = f"GroupAggregate(groupBy=[{', '.join(rel.keys)}], {_calls(rel.calls)})"

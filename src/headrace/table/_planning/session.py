@@ -57,10 +57,10 @@ class SqlSession:
         if isinstance(found, Rel):
             return found
         full = ("default_catalog", "default_database", name)
-        return table_plan(full, found, hints, self._converter)
+        return table_plan(full, found, hints, self._converter, self.batch)
 
     def _converter(self, scope: Scope) -> Converter:
-        return QueryResolver(self).converter(scope)
+        return QueryResolver(self, self.batch).converter(scope)
 
     # Statements
 
@@ -69,7 +69,7 @@ class SqlSession:
         (statement,) = parsed.parse(text)
         if not isinstance(statement, parsed.Query):
             raise SqlValidationError("sql_query() takes a query; run others by execute_sql()")
-        return QueryResolver(self).resolve(statement.tree)
+        return QueryResolver(self, self.batch).resolve(statement.tree)
 
     def execute(self, text: str) -> TableResult:
         """Run one statement."""
@@ -82,7 +82,7 @@ class SqlSession:
         """Run a statement that was parsed."""
         match statement:
             case parsed.Query():
-                return self.collect(QueryResolver(self).resolve(statement.tree))
+                return self.collect(QueryResolver(self, self.batch).resolve(statement.tree))
             case parsed.Insert():
                 return self._insert([statement])
             case parsed.StatementSet():
@@ -98,7 +98,9 @@ class SqlSession:
                 )
                 return done()
             case parsed.CreateView():
-                self._tables[statement.path[-1]] = QueryResolver(self).resolve(statement.query)
+                self._tables[statement.path[-1]] = QueryResolver(self, self.batch).resolve(
+                    statement.query
+                )
                 return done()
             case parsed.SetOption() if statement.key is not None:
                 self.env._configuration.set_string(statement.key, statement.value or "")
@@ -142,7 +144,9 @@ class SqlSession:
                 f"there is no table {'.'.join(insert.target)!r} to insert into"
             )
         columns = written_columns(definition)
-        rel = fitted(QueryResolver(self).resolve(insert.query), columns, insert.columns, name)
+        rel = fitted(
+            QueryResolver(self, self.batch).resolve(insert.query), columns, insert.columns, name
+        )
         options = dict(definition.options)
         connector = find_connector(options.pop("connector", None))
         request = TableRequest(
@@ -170,7 +174,7 @@ class SqlSession:
     def _explain(self, statement: parsed.Statement) -> str:
         if not isinstance(statement, parsed.Query):
             raise UnsupportedError("EXPLAIN of this statement is not supported in SQL")
-        rel = QueryResolver(self).resolve(statement.tree)
+        rel = QueryResolver(self, self.batch).resolve(statement.tree)
         return self._lowering().lower(rel).explain()
 
     def _lowering(self) -> Lowering:
