@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, NoReturn
@@ -192,7 +192,10 @@ class StageReader:
             if word == "not":
                 return Not(self._condition(given))
             if word in ("and", "or") and isinstance(given, list) and given:
-                return _combined(And if word == "and" else Or, [*map(self._condition, given)])
+                parts = tuple(map(self._condition, given))
+                if len(parts) == 1:
+                    return parts[0]
+                return And(parts) if word == "and" else Or(parts)
         if not isinstance(data, dict) or not isinstance(data.get("condition"), str):
             self._reject(
                 f"{data!r:.80} is no condition",
@@ -226,16 +229,6 @@ class StageReader:
             expected = registered.types.get(name)
             if expected is not None and not _is_of(value, expected):
                 self._reject(f"{name!r} is {value!r:.60}, and not {_type_names(expected)}")
-
-
-def _combined(
-    kind: Callable[[Condition, Condition], Condition], given: Sequence[Condition]
-) -> Condition:
-    """Return conditions in pairs of pairs, in their order: a list of any length is not deep."""
-    if len(given) == 1:
-        return given[0]
-    half = len(given) // 2
-    return kind(_combined(kind, given[:half]), _combined(kind, given[half:]))
 
 
 def _is_of(value: Any, types: tuple[type, ...]) -> bool:

@@ -375,7 +375,7 @@ def take_with_until(condition: Condition, until: Condition | None) -> Condition:
 def forbid(state: State, condition: Condition) -> None:
     """Make all transitions of a state wait until a condition does not hold."""
     for each in state.transitions:
-        each.condition = And(each.condition, Not(condition))
+        each.condition = And((each.condition, Not(condition)))
 
 
 def compile_stages(stages: Sequence[Stage]) -> Automaton:
