@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
+from headrace.cep._checks import MAX_DEPTH
 from headrace.cep.pattern import Pattern, WithinType
 from headrace.cep.skip_strategy import AfterMatchSkipStrategy
 from headrace.errors import MalformedPatternError
@@ -16,13 +17,6 @@ from headrace.runtime.user_function import UserFunction
 
 MAX_REPETITIONS = 1_000
 """How many events the stages of a pattern may ask for in all: each becomes a state."""
-
-MAX_DEPTH = 100
-"""How deep lists and objects may lie in one another in the stages of a pattern.
-
-Groups and conditions are compiled and called by functions that call themselves. What the check of a
-pattern can just compile, a task with a deeper stack could not: the job would fail, again and again.
-"""
 
 _FOLLOWS = ("next", "followed_by", "followed_by_any", "not_next", "not_followed_by")
 _SKIPS = ("no_skip", "skip_to_next", "skip_past_last_event")

@@ -194,6 +194,7 @@ class Matcher:
 
         Other events are ignored.
         """
+        self._finals = _finals(automaton)
         for state in automaton.reachable():
             self._edges[state.name] = [
                 _Edge(state.stage, each, compile_once(each.condition, known, self._answers))
@@ -382,6 +383,8 @@ class Matcher:
 
     def _final_after(self, state: str, value: Any) -> str | None:
         """Return the final state to which a match may go on without a further event."""
+        if state in self._finals:
+            return self._finals[state]
         waiting = [state]
         while waiting:
             for edge in self._edges[waiting.pop()]:
@@ -395,6 +398,30 @@ class Matcher:
 def _goes_on(state: State) -> bool:
     """Return whether a state has transitions to others without an event."""
     return any(each.action is Action.PROCEED for each in state.transitions)
+
+
+def _finals(automaton: Automaton) -> dict[str, str | None]:
+    """Return by state to which final one a match goes on without an event, whatever came last.
+
+    States are left out where that depends on conditions, or where there are several ways.
+    """
+    finals: dict[str, str | None] = {}
+    for state in automaton.in_order_of_proceed():
+        ways = [
+            each
+            for each in state.transitions
+            if each.action is Action.PROCEED
+            and (each.target.role is Role.FINAL or finals.get(each.target.name, "") is not None)
+        ]
+        if not ways:
+            finals[state.name] = None
+        elif len(ways) == 1 and ways[0].condition is ALWAYS:
+            target = ways[0].target
+            if target.role is Role.FINAL:
+                finals[state.name] = target.name
+            elif target.name in finals:
+                finals[state.name] = finals[target.name]
+    return finals
 
 
 def _decides(state: State, is_start: bool) -> Condition | None:

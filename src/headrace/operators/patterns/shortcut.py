@@ -31,6 +31,7 @@ from headrace.operators.patterns.conditions import (
     Or,
     Subtype,
 )
+from headrace.operators.patterns.size import ways_of
 from headrace.operators.patterns.stages import Stage
 
 Check = Callable[[Any], Any]
@@ -38,6 +39,9 @@ Check = Callable[[Any], Any]
 
 Select = Callable[[Sequence[Any]], list[int]]
 """Takes events, and returns the places of some."""
+
+_MOST_WAYS = 10_000
+"""Automata with more ways from state to state are not examined: it would take seconds."""
 
 
 def relevance(
@@ -47,6 +51,8 @@ def relevance(
 
     ``number_shows``: whether it counts how many partial matches there are.
     """
+    if sum(ways_of(automaton).values()) > _MOST_WAYS:
+        return None
     conditions = {id(each): each for each in _conditions(stages)}
     if not _ignores_others(automaton, {*conditions}, number_shows):
         return None
