@@ -210,8 +210,8 @@ class DynamicPatternsOperator(MatchingOperator[KeyMatches]):
                 if data is not None:
                     text = self._reader.to_text(data)
                     self._reader.compile(data)
-            # Data may be anything, and must not make the job fail.
-            except (HeadraceError, ArithmeticError, RecursionError, TypeError, ValueError) as error:
+            # Data may be objects of any class, whose methods may raise anything.
+            except Exception as error:
                 self._reject(value, timestamp, error)
             else:
                 self._change(pattern_id, text, timestamp)
@@ -220,7 +220,7 @@ class DynamicPatternsOperator(MatchingOperator[KeyMatches]):
         if self._broadcast_states.in_first_group:  # each task gets the pattern
             self._invalid_counter.inc()
             if self._invalid_push is not None:
-                self._invalid_push((value, str(error) or type(error).__name__), timestamp)
+                self._invalid_push((value, _reason(error)), timestamp)
 
     def _change(self, pattern_id: str, text: str, timestamp: int | None) -> None:
         is_event_time = self._spec.is_event_time
@@ -340,3 +340,13 @@ class DynamicPatternsOperator(MatchingOperator[KeyMatches]):
             entry.pop(MATCHES, None)
             entry.pop(EVENTS, None)
         return moment_ms
+
+
+def _reason(error: Exception) -> str:
+    """Return why data are no pattern; what a class of the user raised may have no text."""
+    kind = type(error).__name__
+    try:
+        text = str(error)
+    except Exception:
+        return kind
+    return text if isinstance(error, HeadraceError) else f"{kind}: {text}".removesuffix(": ")

@@ -306,6 +306,40 @@ def test_data_that_are_no_pattern_go_to_a_side_output(backend: Any) -> None:
         assert metric(task, "numInvalidPatterns") == len(bad)
 
 
+class Unreadable(dict[str, Any]):
+    def items(self) -> Any:
+        raise KeyError("id")
+
+    def __reduce__(self) -> Any:
+        return type(self), ([("id", "p")],)
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise AttributeError("name")
+
+
+class Textless(Exception):
+    def __str__(self) -> str:
+        raise LookupError
+
+
+class Textlessly(Unreadable):
+    def items(self) -> Any:
+        raise Textless
+
+
+def test_objects_whose_methods_raise_go_there_too() -> None:
+    bad: list[Any] = [Unreadable(id="p"), Unprintable(), Textlessly(id="p")]
+    with harness() as task:
+        for each in bad:
+            task.process(each, 2, input=1)
+        reasons = ["KeyError: 'id'", "AttributeError: name", "Textless"]
+        given = [(type(data), reason) for data, reason in task.side_output(INVALID)]
+        assert given == [*zip(map(type, bad), reasons, strict=True)]
+        assert metric(task, "numInvalidPatterns") == len(bad)
+
+
 def test_late_events_go_to_their_side_output() -> None:
     with harness() as task:
         task.process(sequence("p", "a"), 1, input=1)
@@ -443,3 +477,6 @@ def test_what_is_given_is_checked() -> None:
         CEP.dynamic_patterns(events, events, {})  # type: ignore[arg-type]
     with pytest.raises(PlanError, match="takes a stream"):
         CEP.dynamic_patterns(events, [REMOVE], registry())  # type: ignore[arg-type]
+    keyed = events.key_by(lambda event: event[0])
+    with pytest.raises(PlanError, match=r"(?s)patterns without keys.*before key_by\(\)"):
+        CEP.dynamic_patterns(keyed, keyed, registry())
