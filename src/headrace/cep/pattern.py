@@ -347,12 +347,16 @@ class Pattern:
 
     def _warn(self, stacklevel: int) -> None:
         """Warn of what is probably not meant; the pattern is valid."""
-        stages, skip = self._stage_tuple(), self._skip._skip
-        for each in advice(stages, skip, checked_automaton(stages, skip, self._site)):
+        for each in self._advice():
             warnings.warn(
-                f"pattern {names_of(stages)}, built at {self._site}: {each}",
+                f"pattern {names_of(self._stage_tuple())}, built at {self._site}: {each}",
                 stacklevel=stacklevel + 1,
             )
+
+    def _advice(self) -> list[str]:
+        """Return what of the pattern, which is valid, is probably not meant."""
+        stages, skip = self._stage_tuple(), self._skip._skip
+        return advice(stages, skip, checked_automaton(stages, skip, self._site))
 
 
 class GroupPattern(Pattern):
