@@ -323,6 +323,17 @@ def test_a_limit_beyond_all_time_sets_no_timer() -> None:
         assert task.keys() == ["key"]
 
 
+@pytest.mark.parametrize("batch", [False, True])
+def test_sorted_events_of_the_last_millisecond_of_a_stream_are_not_taken(batch: bool) -> None:
+    """Flink's rule: they have a timer for the next millisecond, which does not come."""
+    order = UserFunction(lambda first, second: ord(first[1]) - ord(second[1]))
+    given = spec(a_then_b(), comparator=order, is_event_time=False)
+    with KeyedHarness(given, 0, batch=batch) as task:
+        give(task, "b@0 a@0")
+        task.end_input()
+        assert task.output() == ["a=0 b=0"] * batch
+
+
 # Limits.
 
 
