@@ -11,6 +11,7 @@ from headrace.cep import (
     AfterMatchSkipStrategy,
     Pattern,
     PatternProcessFunction,
+    PatternRegistry,
     TimedOutPartialMatchHandler,
 )
 from headrace.common import Duration, WatermarkStrategy
@@ -62,3 +63,36 @@ def patterns(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
         lambda match: ("loop", *(number for _, number in match["more"]))
     )
     return pairs.union(pairs.get_side_output(OVER), quiet, loop)
+
+
+RULES = PatternRegistry()
+RULES.condition("of key", lambda pair, key: pair[0] == key, key=str)
+
+
+def rule(change: tuple[str, int]) -> dict[str, Any]:
+    """Two events of a key; at 6 ms that of the key "a" is taken away."""
+    key, at = change
+    if at == 6:
+        return {"id": key, "remove": True}
+    of_key = {"condition": "of key", "values": {"key": key}}
+    return {"id": key, "stages": [{"name": name, "where": of_key} for name in ("one", "other")]}
+
+
+class OfRule(PatternProcessFunction):
+    def process_match(self, match: Any, ctx: Any) -> Iterator[Any]:
+        yield ctx.pattern_id(), match["one"][0][1], match["other"][0][1]
+
+
+@capability(
+    "Patterns that change while the job runs, as a stream of data",
+    [("a", 1, 4), ("b", 2, 5)],
+)
+def changing_patterns(env: StreamExecutionEnvironment, folder: Path) -> DataStream:
+    events, patterns = (
+        env.from_collection(values).assign_timestamps_and_watermarks(by_second(strategy))
+        for values, strategy in (
+            (EVENTS, WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(5))),
+            ([("a", 0), ("b", 2), ("a", 6)], WatermarkStrategy.for_monotonous_timestamps()),
+        )
+    )
+    return CEP.dynamic_patterns(events.key_by(first), patterns.map(rule), RULES).process(OfRule())

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from headrace.errors import MalformedPatternError
 from headrace.operators.patterns.automaton import Automaton
 from headrace.operators.patterns.compiler import compile_stages
+from headrace.operators.patterns.conditions import And, Not, Or
 from headrace.operators.patterns.skips import Skip, SkipToStage
 from headrace.operators.patterns.stages import Follows, Stage
 
 Stages = Sequence[Stage]
+
+MAX_DEPTH = 100
+"""How deep groups and conditions may lie in one another.
+
+They are compiled and called by functions that call themselves. What the check of a pattern can just
+compile, a task with a deeper stack could not: the job would fail, again and again.
+"""
 
 
 def checked_automaton(stages: Stages, skip: Skip, site: object) -> Automaton:
@@ -21,6 +30,7 @@ def checked_automaton(stages: Stages, skip: Skip, site: object) -> Automaton:
     Raises:
         MalformedPatternError: the pattern is not valid.
     """
+    _check_depth(stages, site)
     try:
         _check_names(stages)
         _check_loops(stages)
@@ -28,7 +38,7 @@ def checked_automaton(stages: Stages, skip: Skip, site: object) -> Automaton:
         _check_skip(stages, skip)
         return compile_stages(stages)
     except MalformedPatternError as error:
-        error.where = {"pattern": names_of(stages), "built at": str(site), **error.where}
+        error.where = {"pattern": f"{names_of(stages):.200}", "built at": str(site), **error.where}
         raise
 
 
@@ -46,6 +56,31 @@ def of_all_groups(stages: Stages) -> Iterator[Stage]:
             yield stage
         else:
             yield from of_all_groups(stage.group)
+
+
+def _check_depth(stages: Stages, site: object) -> None:
+    """Refuse groups and conditions in one another that are too deep to be compiled and called."""
+    level: list[Any] = [*stages]
+    for _ in range(MAX_DEPTH):
+        level = [inner for each in level for inner in _inside(each)]
+        if not level:
+            return
+    raise MalformedPatternError(
+        f"the pattern has groups or conditions in one another more than {MAX_DEPTH} deep",
+        where={"built at": str(site)},
+        hint="call where() and or_() in turn less often; one function can combine conditions",
+    )
+
+
+def _inside(part: Any) -> Iterator[Any]:
+    match part:
+        case Stage():
+            yield from part.group or ()
+            yield from (each for each in (part.condition, part.until) if each is not None)
+        case And() | Or():
+            yield from part.parts
+        case Not():
+            yield part.condition
 
 
 def _check_names(stages: Stages) -> None:

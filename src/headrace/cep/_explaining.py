@@ -60,8 +60,8 @@ def condition_text(condition: Condition, in_other: bool = False) -> str:
         case And():
             parts = [each for each in conjuncts(condition) if each != ALWAYS]
             word = " and "
-        case Or(left, right):
-            parts, word = [left, right], " or "
+        case Or(several):
+            parts, word = [*several], " or "
         case Not(inner):
             return "never" if inner == ALWAYS else f"not {condition_text(inner, True)}"
         case _:

@@ -105,6 +105,10 @@ class RegisteredConditions:
         except MalformedPatternError as error:
             raise reader.named(error) from None
 
+    def warnings(self, data: dict[str, Any]) -> list[str]:
+        """Return what of a valid pattern is probably not meant."""
+        return self.pattern(data)._advice()
+
     def compile(self, data: dict[str, Any]) -> tuple[Automaton, Skip]:
         """Return the automaton of a pattern and its skip strategy.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, NoReturn
 
+from headrace.cep._checks import MAX_DEPTH
 from headrace.cep.pattern import Pattern, WithinType
 from headrace.cep.skip_strategy import AfterMatchSkipStrategy
 from headrace.errors import MalformedPatternError
@@ -16,13 +17,6 @@ from headrace.runtime.user_function import UserFunction
 
 MAX_REPETITIONS = 1_000
 """How many events the stages of a pattern may ask for in all: each becomes a state."""
-
-MAX_DEPTH = 100
-"""How deep lists and objects may lie in one another in the stages of a pattern.
-
-Groups and conditions are compiled and called by functions that call themselves. What the check of a
-pattern can just compile, a task with a deeper stack could not: the job would fail, again and again.
-"""
 
 _FOLLOWS = ("next", "followed_by", "followed_by_any", "not_next", "not_followed_by")
 _SKIPS = ("no_skip", "skip_to_next", "skip_past_last_event")
@@ -192,7 +186,10 @@ class StageReader:
             if word == "not":
                 return Not(self._condition(given))
             if word in ("and", "or") and isinstance(given, list) and given:
-                return _combined(And if word == "and" else Or, [*map(self._condition, given)])
+                parts = tuple(map(self._condition, given))
+                if len(parts) == 1:
+                    return parts[0]
+                return And(parts) if word == "and" else Or(parts)
         if not isinstance(data, dict) or not isinstance(data.get("condition"), str):
             self._reject(
                 f"{data!r:.80} is no condition",
@@ -226,16 +223,6 @@ class StageReader:
             expected = registered.types.get(name)
             if expected is not None and not _is_of(value, expected):
                 self._reject(f"{name!r} is {value!r:.60}, and not {_type_names(expected)}")
-
-
-def _combined(
-    kind: Callable[[Condition, Condition], Condition], given: Sequence[Condition]
-) -> Condition:
-    """Return conditions in pairs of pairs, in their order: a list of any length is not deep."""
-    if len(given) == 1:
-        return given[0]
-    half = len(given) // 2
-    return kind(_combined(kind, given[:half]), _combined(kind, given[half:]))
 
 
 def _is_of(value: Any, types: tuple[type, ...]) -> bool:

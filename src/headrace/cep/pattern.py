@@ -17,7 +17,7 @@ from headrace.common._unsupported import unsupported, unsupported_method
 from headrace.common.time import Duration, TimeAmount, milliseconds_of
 from headrace.datastream._build.call_site import call_site
 from headrace.errors import MalformedPatternError
-from headrace.operators.patterns.conditions import And, Condition, Or, Subtype
+from headrace.operators.patterns.conditions import And, Condition, Or, Subtype, joined
 from headrace.operators.patterns.stages import Contiguity, Follows, Stage, Times
 
 __all__ = ["GroupPattern", "Pattern", "Quantifier", "WithinType"]
@@ -126,8 +126,8 @@ class Pattern:
 
     def or_(self, condition: Any) -> Self:
         """Take also events for which another function holds."""
-        added, stage = to_condition(condition, "or_", call_site()), self._stage
-        return self._set(condition=added if stage.condition is None else Or(stage.condition, added))
+        added = to_condition(condition, "or_", call_site())
+        return self._set(condition=joined(Or, self._stage.condition, added))
 
     def subtype(self, subtype_class: type) -> Self:
         """Take only instances of a class."""
@@ -152,8 +152,7 @@ class Pattern:
         return self._set(until=to_condition(until_condition, "until", call_site()))
 
     def _and(self, added: Condition) -> Self:
-        before = self._stage.condition
-        return self._set(condition=added if before is None else And(before, added))
+        return self._set(condition=joined(And, self._stage.condition, added))
 
     def optional(self) -> Self:
         """Let the stage take its events, or none."""
@@ -354,12 +353,16 @@ class Pattern:
 
     def _warn(self, stacklevel: int) -> None:
         """Warn of what is probably not meant; the pattern is valid."""
-        stages, skip = self._stage_tuple(), self._skip._skip
-        for each in advice(stages, skip, checked_automaton(stages, skip, self._site)):
+        for each in self._advice():
             warnings.warn(
-                f"pattern {names_of(stages)}, built at {self._site}: {each}",
+                f"pattern {names_of(self._stage_tuple())}, built at {self._site}: {each}",
                 stacklevel=stacklevel + 1,
             )
+
+    def _advice(self) -> list[str]:
+        """Return what of the pattern, which is valid, is probably not meant."""
+        stages, skip = self._stage_tuple(), self._skip._skip
+        return advice(stages, skip, checked_automaton(stages, skip, self._site))
 
 
 class GroupPattern(Pattern):

@@ -83,12 +83,19 @@ class CEP:
         """
         require_instance(DataStream, input)
         require_instance(PatternRegistry, registry)
-        check_other(input, patterns, DataStream, call_site(), "CEP.dynamic_patterns")
+        call, site = "CEP.dynamic_patterns", call_site()
+        check_other(input, patterns, DataStream, site, call)
+        if isinstance(patterns, KeyedStream):
+            raise PlanError(
+                f"{call}() takes patterns without keys, as each task gets all of them",
+                where={"patterns": patterns._describe(), "called": str(site)},
+                hint="give it the stream of patterns as it is before key_by()",
+            )
         return DynamicPatternStream(
             _input=input,
             _patterns=patterns,
             _conditions=registry._registered(),
-            _comparator=_order(comparator, input, "CEP.dynamic_patterns"),
+            _comparator=_order(comparator, input, call),
         )
 
 

@@ -6,6 +6,7 @@ import math
 from functools import partial
 from typing import Any
 
+import cloudpickle
 import pytest
 
 from headrace.cep import (
@@ -19,6 +20,8 @@ from headrace.cep._conditions import to_condition
 from headrace.datastream import FilterFunction, MapFunction
 from headrace.errors import WrongFunctionError
 from headrace.operators.patterns.conditions import Subtype
+from headrace.testing import KeyedHarness
+from tests.unit.operators.patterns.finding import give, harness, spec
 
 
 class Context:
@@ -184,3 +187,30 @@ def test_a_condition_that_is_opened_is_found_by_the_operator() -> None:
     pattern = Pattern.begin("a").where(Opened()).where(lambda event: True).or_(Even())
     functions = [each.name for stage in pattern._stages() for each in stage.functions]
     assert functions == ["Opened", "<lambda>", "Even"]
+
+
+@pytest.mark.parametrize("call", ["where", "or_"])
+def test_a_stage_may_have_any_number_of_conditions(call: str) -> None:
+    """They are pickled, compiled and called, each of which would be as deep as their number."""
+    pattern = Pattern.begin("a").where(lambda event: event[2] == 1)
+    for limit in range(2, 1_502):
+        getattr(pattern, call)(lambda event, limit=limit: event[2] in (1, limit))
+    shipped = cloudpickle.loads(cloudpickle.dumps(spec(pattern)))
+    with KeyedHarness(shipped, 0) as task:
+        give(task, "a@1 a@2 a@1501 a@1502")
+        task.end_input()
+        assert task.output() == ["a=1"] + ["a=2", "a=1501"] * (call == "or_")
+
+
+def test_a_condition_after_one_of_the_context_is_not_evaluated_before_it() -> None:
+    """Nor are those after it, however many there are."""
+
+    def fails(event: Any) -> bool:
+        raise AssertionError("an event that no partial match waits for")
+
+    pattern = Pattern.begin("a").where(lambda event: event[1] == "a")
+    pattern.where(lambda event, ctx: event[2] > 5).where(fails).where(fails)
+    with harness(pattern) as task:
+        give(task, "a@1 b@9")
+        task.end_input()
+        assert task.output() == []

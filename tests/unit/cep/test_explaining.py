@@ -108,12 +108,12 @@ def test_explain(pattern: Callable[[], Pattern]) -> None:
 def test_conditions_have_no_needless_parentheses() -> None:
     small, large = (Call(UserFunction(each)) for each in (is_small, is_large))
     texts = {
-        And(ALWAYS, And(small, Not(large))): "is_small and not is_large",
-        And(small, Or(small, large)): "is_small and (is_small or is_large)",
-        Not(And(ALWAYS, small)): "not is_small",
-        Not(Or(small, Subtype(int))): "not (is_small or is int)",
-        Or(And(small, large), large): "(is_small and is_large) or is_large",
-        And(ALWAYS, ALWAYS): "any event",
+        And((ALWAYS, And((small, Not(large))))): "is_small and not is_large",
+        And((small, Or((small, large)))): "is_small and (is_small or is_large)",
+        Not(And((ALWAYS, small))): "not is_small",
+        Not(Or((small, Subtype(int)))): "not (is_small or is int)",
+        Or((And((small, large)), large)): "(is_small and is_large) or is_large",
+        And((ALWAYS, ALWAYS)): "any event",
         Not(ALWAYS): "never",
         Call(UserFunction(LargerThanBefore(), "filter"), True): "LargerThanBefore",
     }

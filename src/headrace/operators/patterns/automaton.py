@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -76,11 +77,32 @@ class Automaton:
 
     def reachable(self) -> Iterator[State]:
         """Yield the states that can be reached, from the start on, each once."""
-        seen, waiting = {self.start.name}, [self.start]
+        seen, waiting = {self.start.name}, deque([self.start])
         while waiting:
-            state = waiting.pop(0)
+            state = waiting.popleft()
             yield state
             for transition in state.transitions:
                 if transition.target.name not in seen:
                     seen.add(transition.target.name)
                     waiting.append(transition.target)
+
+    def in_order_of_proceed(self) -> Iterator[State]:
+        """Yield the same states, each after those to which it goes on without an event.
+
+        There is no circle of such transitions: the checks of a pattern refuse it.
+        """
+        seen: set[str] = set()
+        for first in self.reachable():
+            waiting = [(first, False)]
+            while waiting:
+                state, is_through = waiting.pop()
+                if is_through:
+                    yield state
+                elif state.name not in seen:
+                    seen.add(state.name)
+                    waiting.append((state, True))
+                    waiting += [
+                        (each.target, False)
+                        for each in state.transitions
+                        if each.action is Action.PROCEED
+                    ]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from headrace.errors import MalformedPatternError
 from headrace.operators.patterns.automaton import Action, Automaton, Role, State, Transition
 from headrace.operators.patterns.conditions import ALWAYS, And, Condition, Not, both
+from headrace.operators.patterns.size import check_states, check_ways
 from headrace.operators.patterns.stages import Contiguity, Follows, Stage
 
 START = "start"
@@ -58,6 +59,10 @@ class _Compiler:
     gaps_ms: dict[str, int] = field(default_factory=dict)
     within_ms: int | None = None
     stops: dict[str, State] = field(default_factory=dict)
+    named: dict[str, int] = field(default_factory=dict)
+    """By the name of a stage: the number of its last state."""
+
+    stop_count: int = 0
     at_until: dict[str, State] = field(default_factory=dict)
     """By the name of a state after a greedy loop: its copy that an ``until`` leads to."""
 
@@ -123,8 +128,8 @@ class _Compiler:
         """Return the first of the states that take a stage's events one after another."""
         stage = seq.stage
         seq.repeats = True
-        inner = with_until(self.inner_ignores(seq), stage.until)
-        take = take_with_until(self.takes(seq, stage), stage.until)
+        inner = self.inner_ignores(seq)
+        take = with_until(self.takes(seq, stage), stage.until)
         if stage.is_greedy and least != most:
             if stage.until is not None:
                 self.at_until[sink.name] = self.copy(sink)
@@ -206,8 +211,8 @@ class _Compiler:
             first.add(Action.PROCEED, sink, self.goes_on(seq))
             again.add(Action.PROCEED, first, self.goes_on(seq))
             return first
-        ignore = with_until(self.inner_ignores(seq), stage.until)
-        take = take_with_until(self.takes(seq, stage), stage.until)
+        ignore = self.inner_ignores(seq)
+        take = with_until(self.takes(seq, stage), stage.until)
         state = self.new_state(seq)
         if stage.is_greedy and stage.until is not None:
             self.at_until[sink.name] = self.copy(sink)
@@ -237,7 +242,7 @@ class _Compiler:
     def takes(self, seq: _Sequence, stage: Stage) -> Condition:
         """Return the condition of a stage's events, which end with its group's ``until``."""
         until = None if seq.group is None else seq.group.until
-        return take_with_until(stage.takes, until)
+        return with_until(stage.takes, until)
 
     def goes_on(self, seq: _Sequence) -> Condition:
         """Return when a match goes on without an event of the stage.
@@ -259,7 +264,8 @@ class _Compiler:
         """Return which events may come between two of the stage's events; None: none."""
         stage = seq.group if seq.is_head_of_group else seq.stage
         assert stage is not None
-        return self.ignored(seq, inner_of(stage))
+        ignored = self.ignored(seq, inner_of(stage))
+        return None if ignored is None else with_until(ignored, seq.stage.until)
 
     def ignored(self, seq: _Sequence, contiguity: Contiguity) -> Condition | None:
         if contiguity is Contiguity.STRICT:
@@ -286,10 +292,10 @@ class _Compiler:
         return None if state.name == stage.name else stage.times.within_ms
 
     def named_state(self, stage: str, role: Role) -> State:
-        name, number = stage, 0
-        while name in self.states:
-            name, number = f"{stage}:{number}", number + 1
-        state = self.states[name] = State(name, original_name(stage), role)
+        number = self.named[stage] = self.named.get(stage, -1) + 1
+        name = f"{stage}:{number - 1}" if number else stage
+        state = self.states[name] = State(name, stage, role)
+        check_states(stage, len(self.states), self.stop_count)
         return state
 
     def copy(self, state: State) -> State:
@@ -322,6 +328,8 @@ class _Compiler:
     def add_stops(self, seq: _Sequence, state: State) -> None:
         """Lead from a state to the stop states of what must not come before its stage."""
         for forbidden, name in self.earlier_forbidden(seq):
+            self.stop_count += 1
+            check_states(seq.stage.name, len(self.states), self.stop_count)
             state.add(Action.PROCEED, self.stop(name, forbidden), forbidden)
 
     def add_following_stop(self, seq: _Sequence, state: State) -> None:
@@ -337,19 +345,29 @@ class _Compiler:
         return self._without_stops(sink, names) if names else sink
 
     def _without_stops(self, sink: State, names: set[str]) -> State:
-        copied = self.named_state(original_name(sink.name), sink.role)
-        for each in sink.transitions:
-            target = each.target
-            if each.action is Action.PROCEED:
-                if target.role is Role.STOP:
-                    if target.name in names:
-                        continue
-                else:
-                    target = self._without_stops(target, names)
-            elif target is sink:
-                target = copied
-            copied.transitions.append(Transition(each.action, target, each.condition))
-        return copied
+        first: State | None = None
+        waiting: list[tuple[State, Transition | None]] = [(sink, None)]
+        while waiting:  # states that follow one another without an event may be thousands
+            state, leading = waiting.pop()
+            copied = self.named_state(original_name(state.name), state.role)
+            if leading is not None:
+                leading.target = copied
+            first = first or copied
+            following: list[tuple[State, Transition | None]] = []
+            for each in state.transitions:
+                target = each.target
+                is_stop = target.role is Role.STOP
+                if each.action is Action.PROCEED and is_stop and target.name in names:
+                    continue
+                own = Transition(each.action, target, each.condition)
+                copied.transitions.append(own)
+                if each.action is Action.PROCEED and not is_stop:
+                    following.append((target, own))
+                elif target is state and each.action is not Action.PROCEED:
+                    own.target = copied
+            waiting += reversed(following)
+        assert first is not None
+        return first
 
 
 def inner_of(stage: Stage) -> Contiguity:
@@ -362,27 +380,22 @@ def original_name(name: str) -> str:
     return name.split(":")[0]
 
 
-def with_until(condition: Condition | None, until: Condition | None) -> Condition | None:
-    """Return a condition that ends with ``until``; None stays None."""
-    return condition if condition is None or until is None else both(Not(until), condition)
-
-
-def take_with_until(condition: Condition, until: Condition | None) -> Condition:
-    """Return the condition of a taken event, which ends with ``until``."""
+def with_until(condition: Condition, until: Condition | None) -> Condition:
+    """Return a condition that ends with ``until``."""
     return condition if until is None else both(Not(until), condition)
 
 
 def forbid(state: State, condition: Condition) -> None:
     """Make all transitions of a state wait until a condition does not hold."""
     for each in state.transitions:
-        each.condition = And(each.condition, Not(condition))
+        each.condition = And((each.condition, Not(condition)))
 
 
 def compile_stages(stages: Sequence[Stage]) -> Automaton:
     """Return the automaton of a pattern.
 
     Raises:
-        MalformedPatternError: its limits of time contradict each other.
+        MalformedPatternError: its limits of time contradict each other, or it is too large.
     """
     compiler = _Compiler()
     end = compiler.named_state("$endState$", Role.FINAL)
@@ -393,4 +406,6 @@ def compile_stages(stages: Sequence[Stage]) -> Automaton:
             f"{gap_ms} ms may pass between two events, but a match may take only {within_ms} ms",
             hint="make the time between two events shorter than that of the first and the last",
         )
-    return Automaton(start, compiler.states, compiler.within_ms, compiler.gaps_ms)
+    automaton = Automaton(start, compiler.states, compiler.within_ms, compiler.gaps_ms)
+    check_ways(automaton)
+    return automaton

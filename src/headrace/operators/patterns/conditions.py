@@ -121,41 +121,67 @@ class Not(Condition):
 
 
 @dataclass(frozen=True)
-class _Pair(Condition):
-    left: Condition
-    right: Condition
+class _Combined(Condition):
+    """Two or more conditions, in the order in which they are evaluated."""
+
+    parts: tuple[Condition, ...]
 
     @property
     def functions(self) -> Iterator[UserFunction]:
-        yield from self.left.functions
-        yield from self.right.functions
+        for part in self.parts:
+            yield from part.functions
 
     def copied(self) -> Condition:
-        return type(self)(self.left.copied(), self.right.copied())
+        return type(self)(tuple(part.copied() for part in self.parts))
 
 
 @dataclass(frozen=True)
-class And(_Pair):
-    """Both of two conditions; the second is evaluated if the first holds."""
+class And(_Combined):
+    """All of some conditions; each is evaluated if those before it hold."""
 
     def compile(self) -> Predicate:
-        left, right = self.left.compile(), self.right.compile()
+        return _all_of([part.compile() for part in self.parts])
+
+    def __str__(self) -> str:
+        return f"({' and '.join(map(str, self.parts))})"
+
+
+@dataclass(frozen=True)
+class Or(_Combined):
+    """One of some conditions; each is evaluated if none before it holds."""
+
+    def compile(self) -> Predicate:
+        return _any_of([part.compile() for part in self.parts])
+
+    def __str__(self) -> str:
+        return f"({' or '.join(map(str, self.parts))})"
+
+
+def joined(kind: type[And] | type[Or], before: Condition | None, added: Condition) -> Condition:
+    """Return a condition with another one added to it.
+
+    However many are added, the result is no deeper: conditions are pickled, compiled and called
+    by functions that call themselves.
+    """
+    if before is None:
+        return added
+    return kind((*before.parts, added) if isinstance(before, kind) else (before, added))
+
+
+def _all_of(parts: Sequence[Predicate]) -> Predicate:
+    if len(parts) == 2:  # without a loop: most have two, and it is twice as fast
+        left, right = parts
         return lambda event, context: left(event, context) and right(event, context)
 
-    def __str__(self) -> str:
-        return f"({self.left} and {self.right})"
+    return lambda event, context: all(part(event, context) for part in parts)
 
 
-@dataclass(frozen=True)
-class Or(_Pair):
-    """One of two conditions; the second is evaluated if the first does not hold."""
-
-    def compile(self) -> Predicate:
-        left, right = self.left.compile(), self.right.compile()
+def _any_of(parts: Sequence[Predicate]) -> Predicate:
+    if len(parts) == 2:
+        left, right = parts
         return lambda event, context: left(event, context) or right(event, context)
 
-    def __str__(self) -> str:
-        return f"({self.left} or {self.right})"
+    return lambda event, context: any(part(event, context) for part in parts)
 
 
 ALWAYS = Always()
@@ -193,13 +219,9 @@ def _compile_once(condition: Condition, known: dict[int, Predicate], answers: An
             holds = compile_once(condition.condition, known, answers)
             return lambda event, context: not holds(event, context)
         case And():
-            left = compile_once(condition.left, known, answers)
-            right = compile_once(condition.right, known, answers)
-            return lambda event, context: left(event, context) and right(event, context)
+            return _all_of([compile_once(part, known, answers) for part in condition.parts])
         case Or():
-            left = compile_once(condition.left, known, answers)
-            right = compile_once(condition.right, known, answers)
-            return lambda event, context: left(event, context) or right(event, context)
+            return _any_of([compile_once(part, known, answers) for part in condition.parts])
     return condition.compile()
 
 
@@ -207,11 +229,11 @@ def both(left: Condition, right: Condition) -> Condition:
     """Return the conjunction of two conditions."""
     if left is ALWAYS:
         return right
-    return left if right is ALWAYS else And(left, right)
+    return left if right is ALWAYS else And((left, right))
 
 
 def conjuncts(condition: Condition) -> list[Condition]:
     """Return the conditions that must all hold for a condition to hold."""
     if isinstance(condition, And):
-        return [*conjuncts(condition.left), *conjuncts(condition.right)]
+        return [found for part in condition.parts for found in conjuncts(part)]
     return [condition]

@@ -11,6 +11,7 @@ Those of a pattern that has ended are dropped when the key is looked at next, an
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
@@ -103,6 +104,9 @@ class PatternReader(Protocol):
 
     def from_text(self, text: str) -> dict[str, Any]:
         """Return data of their JSON."""
+
+    def warnings(self, data: dict[str, Any]) -> list[str]:
+        """Return what of a valid pattern is probably not meant."""
 
     def compile(self, data: dict[str, Any]) -> tuple[Automaton, Skip]:
         """Return the automaton of a pattern and its skip strategy.
@@ -217,21 +221,25 @@ class DynamicPatternsOperator(MatchingOperator[KeyMatches]):
         for value, timestamp in zip(values, timestamps or [None] * len(values), strict=True):
             try:
                 pattern_id, data = self._reader.read(value)
-                text = REMOVED
+                text, warned = REMOVED, []
                 if data is not None:
                     text = self._reader.to_text(data)
                     self._reader.compile(data)
-            # Data may be anything, and must not make the job fail.
-            except (HeadraceError, ArithmeticError, RecursionError, TypeError, ValueError) as error:
+                    warned = self._reader.warnings(data)
+            # Data may be objects of any class, whose methods may raise anything.
+            except Exception as error:
                 self._reject(value, timestamp, error)
             else:
                 self._change(pattern_id, text, timestamp)
+                if self._broadcast_states.in_first_group:  # each task gets the pattern
+                    for each in warned:
+                        warnings.warn(f"pattern {pattern_id!r}: {each}", stacklevel=2)
 
     def _reject(self, value: Any, timestamp: int | None, error: Exception) -> None:
         if self._broadcast_states.in_first_group:  # each task gets the pattern
             self._invalid_counter.inc()
             if self._invalid_push is not None:
-                self._invalid_push((value, str(error) or type(error).__name__), timestamp)
+                self._invalid_push((value, _reason(error)), timestamp)
 
     def _change(self, pattern_id: str, text: str, timestamp: int | None) -> None:
         is_event_time = self._spec.is_event_time
@@ -288,7 +296,10 @@ class DynamicPatternsOperator(MatchingOperator[KeyMatches]):
             self._context._pattern = pattern
             found = by_pattern.get(number)
             if found is not None:
+                before = found.partial
                 self._match(matcher, found, event)
+                if found.partial is not before:
+                    matches.forget_moment()
                 continue
             # It is not among the others while it changes: if that fails, it is not used again.
             found = not_begun.pop(number, None) or matcher.begin()
@@ -298,20 +309,21 @@ class DynamicPatternsOperator(MatchingOperator[KeyMatches]):
                 not_begun[number] = found
             else:
                 by_pattern[number] = found
+                matches.forget_moment()
 
     def _pass_time(self, matches: KeyMatches, now_ms: int) -> None:
         timeline, by_pattern = matches.timeline, matches.by_pattern
         while True:
-            moments = {number: matches.moment_of(number) for number in by_pattern}
-            moment_ms = min((each for each in moments.values() if each is not None), default=None)
+            moment_ms = matches.moment_ms
             if moment_ms is None or moment_ms > now_ms:
                 return
-            for number in sorted(each for each in moments if moments[each] == moment_ms):
+            for number in sorted(n for n in by_pattern if matches.moment_of(n) == moment_ms):
                 if timeline.ends_ms.get(number) == moment_ms:
                     self._dropped_counter.inc(matches.drop(number))
                     continue
                 self._context._pattern = pattern = timeline.patterns[number]
                 self._advance(pattern.matcher, by_pattern[number], moment_ms)
+            matches.forget_moment()
 
     def _where(self) -> dict[str, str]:
         return {"pattern": repr(self._context.pattern_id())}
@@ -351,3 +363,13 @@ class DynamicPatternsOperator(MatchingOperator[KeyMatches]):
             entry.pop(MATCHES, None)
             entry.pop(EVENTS, None)
         return moment_ms
+
+
+def _reason(error: Exception) -> str:
+    """Return why data are no pattern; what a class of the user raised may have no text."""
+    kind = type(error).__name__
+    try:
+        text = str(error)
+    except Exception:
+        return kind
+    return text if isinstance(error, HeadraceError) else f"{kind}: {text}".removesuffix(": ")

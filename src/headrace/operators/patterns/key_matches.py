@@ -12,13 +12,15 @@ class KeyMatches:
     ``next_number``: the number of the key's next event.
     """
 
-    __slots__ = ("_has_dropped", "by_pattern", "next_number", "timeline")
+    __slots__ = ("_has_dropped", "_moment", "by_pattern", "next_number", "timeline")
 
     def __init__(self, timeline: Timeline, next_number: int = 0) -> None:
         self.timeline = timeline
         self.by_pattern: dict[int, Matches] = {}
         self.next_number = next_number
         self._has_dropped = False
+        self._moment: tuple[int | None] | None = None
+        """The moment, in a tuple, if it is known."""
 
     @property
     def are_changed(self) -> bool:
@@ -29,6 +31,7 @@ class KeyMatches:
         """Drop the matches of a pattern; return how many."""
         dropped = self.by_pattern.pop(number)
         self._has_dropped = True
+        self._moment = None
         return dropped.begun + len(dropped.complete)
 
     def leave_out(self) -> None:
@@ -38,8 +41,15 @@ class KeyMatches:
     @property
     def moment_ms(self) -> int | None:
         """When the first partial match, or the pattern of one, is over; None: never."""
-        moments = [self.moment_of(number) for number in self.by_pattern]
-        return min((each for each in moments if each is not None), default=None)
+        if self._moment is None:
+            moments = [self.moment_of(number) for number in self.by_pattern]
+            known = [each for each in moments if each is not None]
+            self._moment = (min(known, default=None),)
+        return self._moment[0]
+
+    def forget_moment(self) -> None:
+        """Note that the partial matches of a pattern have changed, and with them the moment."""
+        self._moment = None
 
     def moment_of(self, number: int) -> int | None:
         """Return when (ms) the next partial match of a pattern, or the pattern, is over.

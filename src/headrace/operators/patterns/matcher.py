@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial as partial_of
+from operator import attrgetter
 from typing import Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK
@@ -23,6 +24,9 @@ _NOT_STARTED = (1 << 63, 1 << 63)
 
 Found = dict[str, list[Any]]
 """The events of a match by stage."""
+
+
+_number, _value = attrgetter("number"), attrgetter("value")
 
 
 class Event:
@@ -84,17 +88,21 @@ class PartialMatch:
 
     def numbers(self) -> dict[str, list[int]]:
         """Return the numbers of its events by stage."""
-        found: dict[str, list[int]] = {}
-        for node in self.nodes():
-            found.setdefault(node.stage, []).append(node.event.number)
-        return found
+        return self._by_stage(_number)
 
     def events(self) -> Found:
         """Return its events by stage."""
-        found: Found = {}
+        return self._by_stage(_value)
+
+    def _by_stage(self, of_event: Callable[[Event], Any]) -> dict[str, list[Any]]:
+        found: dict[str, list[Any]] = {}
         for node in self.nodes():
-            found.setdefault(node.stage, []).append(node.event.value)
+            found.setdefault(node.stage, []).append(of_event(node.event))
         return found
+
+
+Thin = Callable[[list[PartialMatch]], list[PartialMatch]]
+"""Takes too many partial matches, and returns, in the same order, those that are kept."""
 
 
 class Matches:
@@ -194,6 +202,7 @@ class Matcher:
 
         Other events are ignored.
         """
+        self._finals = _finals(automaton)
         for state in automaton.reachable():
             self._edges[state.name] = [
                 _Edge(state.stage, each, compile_once(each.condition, known, self._answers))
@@ -212,8 +221,13 @@ class Matcher:
         not_begun = [PartialMatch(self._start, None, None)]
         return Matches(JavaQueue.of_array(not_begun), JavaQueue.of_array([]))
 
-    def process(self, matches: Matches, event: Event) -> list[PartialMatch]:
-        """Return the matches that an event completes; time has been advanced to it before."""
+    def process(
+        self, matches: Matches, event: Event, thin: Thin | None = None, most: int = 0
+    ) -> list[PartialMatch]:
+        """Return the matches that an event completes; time has been advanced to it before.
+
+        ``thin``: is called when there are more than ``most`` partial matches, while they are made.
+        """
         self._answers.clear()
         context, value, decided = self.context, event.value, self._decided.get
         context.time_ms = event.timestamp
@@ -232,6 +246,8 @@ class Matcher:
                 continue
             if self._step(match, event, edges, kept, found):
                 is_unchanged = False
+                if thin is not None and len(kept) > most:
+                    kept = thin(kept)
         if is_unchanged:
             return []
         partial = matches.partial = JavaQueue(kept)
@@ -382,6 +398,8 @@ class Matcher:
 
     def _final_after(self, state: str, value: Any) -> str | None:
         """Return the final state to which a match may go on without a further event."""
+        if state in self._finals:
+            return self._finals[state]
         waiting = [state]
         while waiting:
             for edge in self._edges[waiting.pop()]:
@@ -395,6 +413,30 @@ class Matcher:
 def _goes_on(state: State) -> bool:
     """Return whether a state has transitions to others without an event."""
     return any(each.action is Action.PROCEED for each in state.transitions)
+
+
+def _finals(automaton: Automaton) -> dict[str, str | None]:
+    """Return by state to which final one a match goes on without an event, whatever came last.
+
+    States are left out where that depends on conditions, or where there are several ways.
+    """
+    finals: dict[str, str | None] = {}
+    for state in automaton.in_order_of_proceed():
+        ways = [
+            each
+            for each in state.transitions
+            if each.action is Action.PROCEED
+            and (each.target.role is Role.FINAL or finals.get(each.target.name, "") is not None)
+        ]
+        if not ways:
+            finals[state.name] = None
+        elif len(ways) == 1 and ways[0].condition is ALWAYS:
+            target = ways[0].target
+            if target.role is Role.FINAL:
+                finals[state.name] = target.name
+            elif target.name in finals:
+                finals[state.name] = finals[target.name]
+    return finals
 
 
 def _decides(state: State, is_start: bool) -> Condition | None:

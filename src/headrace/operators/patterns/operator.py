@@ -216,6 +216,11 @@ class MatchingOperator(StatefulOperator, Generic[M]):
         self._delay_ms = 0 if spec.is_event_time else 1
         """How long after its time an event can be taken."""
 
+        self._most_at_once = 2 * spec.limit.count
+        """With more partial matches the limit holds while an event is matched: one event may make
+        a thousand of each. With fewer it holds after the skip strategy, which drops some.
+        """
+
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         super().open(node, context, key_context)
         declared = type_data_of(self._spec.record_type)
@@ -396,10 +401,11 @@ class MatchingOperator(StatefulOperator, Generic[M]):
         node, key, value = self.node, self.key_context.key, event.value  # noqa: F841
         timestamp = event.timestamp  # for the notes of an error, as are those above
         matcher.context.now_ms = self.key_context.now_ms
-        for match in matcher.process(matches, event):
+        for match in matcher.process(matches, event, self._thin, self._most_at_once):
             self._found(match, timestamp)
         if matches.begun > self._spec.limit.count:
-            self._overflow(matcher, matches, timestamp)
+            for match in matcher.drop(matches, self._excess(matches.partial)):
+                self._found(match, timestamp)
 
     def _advance(self, matcher: Matcher, matches: Matches, moment_ms: int) -> None:
         """Let time pass until the next moment of the matches of one pattern."""
@@ -437,26 +443,33 @@ class MatchingOperator(StatefulOperator, Generic[M]):
                 )
             self._to_side(result, timestamp if self._spec.is_event_time else None)
 
-    def _overflow(self, matcher: Matcher, matches: Matches, timestamp: int) -> None:
-        """Apply the policy to a key with too many partial matches."""
-        limit, count = self._spec.limit, matches.begun
+    def _thin(self, partial: list[PartialMatch]) -> list[PartialMatch]:
+        """Return the partial matches that the policy leaves, while others are still made."""
+        dropped = {id(each) for each in self._excess(partial)}
+        return [each for each in partial if id(each) not in dropped]
+
+    def _excess(self, partial: Iterable[PartialMatch]) -> list[PartialMatch]:
+        """Return the partial matches that are dropped, and count them.
+
+        Raises:
+            JobError: the policy is to fail.
+        """
+        limit = self._spec.limit
+        begun = [each for each in partial if each.start is not None]
+        excess = len(begun) - limit.count
+        if excess <= 0:
+            return []
         if limit.overflow is Overflow.FAIL:
             raise JobError(
-                f"{self.node.name}: a key has {count:,} partial matches, more than the limit of"
-                f" {limit.count:,}",
+                f"{self.node.name}: a key has {len(begun):,} partial matches, more than the limit"
+                f" of {limit.count:,}",
                 where={"key": repr(self.key_context.user_key())[:120], **self._where()},
                 hint="shorten within(), use a skip strategy, or next() or followed_by() in place of"
                 " followed_by_any(); or set limit_partial_matches()",
             )
-        begun = sorted(
-            (each for each in matches.partial if each.start is not None),
-            key=lambda each: each.order,
-        )
-        excess = count - limit.count
-        dropped = begun[:excess] if limit.overflow is Overflow.DROP_OLDEST else begun[-excess:]
+        begun.sort(key=lambda each: each.order)
         self._dropped_counter.inc(excess)
-        for match in matcher.drop(matches, dropped):
-            self._found(match, timestamp)
+        return begun[:excess] if limit.overflow is Overflow.DROP_OLDEST else begun[-excess:]
 
     def _where(self) -> dict[str, str]:
         """Return what an error says of the pattern."""

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
 from typing import Any
 
 from headrace.operators.patterns.automaton import Action, Automaton, Role, State
@@ -32,6 +31,7 @@ from headrace.operators.patterns.conditions import (
     Or,
     Subtype,
 )
+from headrace.operators.patterns.size import ways_of
 from headrace.operators.patterns.stages import Stage
 
 Check = Callable[[Any], Any]
@@ -39,6 +39,9 @@ Check = Callable[[Any], Any]
 
 Select = Callable[[Sequence[Any]], list[int]]
 """Takes events, and returns the places of some."""
+
+_MOST_WAYS = 10_000
+"""Automata with more ways from state to state are not examined: it would take seconds."""
 
 
 def relevance(
@@ -48,13 +51,15 @@ def relevance(
 
     ``number_shows``: whether it counts how many partial matches there are.
     """
+    if sum(ways_of(automaton).values()) > _MOST_WAYS:
+        return None
     conditions = {id(each): each for each in _conditions(stages)}
     if not _ignores_others(automaton, {*conditions}, number_shows):
         return None
     checks = [_of_event(each) for each in conditions.values()]
     if any(each is None for each in checks):
         return None
-    return reduce(_either, [_check(each) for each in checks if each is not None])
+    return _any_of([_check(each) for each in checks if each is not None])
 
 
 def selection(check: Check) -> Select:
@@ -68,16 +73,28 @@ def _check(condition: Condition) -> Check:
             call: Check = condition.function.as_callable()
             return call
         case And():
-            left, right = _check(condition.left), _check(condition.right)
-            return lambda event: left(event) and right(event)
+            return _all_of([_check(part) for part in condition.parts])
         case Or():
-            return _either(_check(condition.left), _check(condition.right))
+            return _any_of([_check(part) for part in condition.parts])
     holds = condition.compile()
     return lambda event: holds(event, None)
 
 
-def _either(one: Check, other: Check) -> Check:
-    return lambda event: one(event) or other(event)
+def _any_of(checks: list[Check]) -> Check:
+    """Return a check of any number of checks, which is one call deep."""
+    if len(checks) == 1:
+        return checks[0]
+    if len(checks) == 2:  # the most frequent number, without a loop
+        one, other = checks
+        return lambda event: one(event) or other(event)
+    return lambda event: any(check(event) for check in checks)
+
+
+def _all_of(checks: list[Check]) -> Check:
+    if len(checks) == 2:
+        one, other = checks
+        return lambda event: one(event) and other(event)
+    return lambda event: all(check(event) for check in checks)
 
 
 def _conditions(stages: Iterable[Stage]) -> Iterator[Condition]:
@@ -100,17 +117,26 @@ def _of_event(condition: Condition) -> Condition | None:
         case Subtype():
             return condition
         case And():
-            left = _of_event(condition.left)
-            # The right one is called only where the left one holds: it may rely on that, or cost
-            # much.
-            if not _is_of_event(condition.left):
-                return left
-            right = _of_event(condition.right)
-            return And(left, right) if left and right else left or right
+            return _all_of_event(condition.parts)
         case Or():
-            left, right = _of_event(condition.left), _of_event(condition.right)
-            return Or(left, right) if left and right else None
+            parts = [_of_event(part) for part in condition.parts]
+            known = tuple(part for part in parts if part is not None)
+            return Or(known) if len(known) == len(parts) else None
     return None
+
+
+def _all_of_event(parts: Sequence[Condition]) -> Condition | None:
+    known: list[Condition] = []
+    for part in parts:
+        of_event = _of_event(part)
+        if of_event is not None:
+            known.append(of_event)
+        # The next one is called only where this one holds: it may rely on that, or cost much.
+        if not _is_of_event(part):
+            break
+    if len(known) < 2:
+        return known[0] if known else None
+    return And(tuple(known))
 
 
 def _is_of_event(condition: Condition) -> bool:
@@ -119,7 +145,7 @@ def _is_of_event(condition: Condition) -> bool:
         case Call():
             return not condition.takes_context
         case And() | Or():
-            return _is_of_event(condition.left) and _is_of_event(condition.right)
+            return all(map(_is_of_event, condition.parts))
         case Not():
             return _is_of_event(condition.condition)
     return True
@@ -171,7 +197,7 @@ def _holds(condition: Condition, false: set[int]) -> bool:
         case Not():
             return not _holds(condition.condition, false)
         case And():
-            return _holds(condition.left, false) and _holds(condition.right, false)
+            return all(_holds(part, false) for part in condition.parts)
     assert condition is ALWAYS, "conditions are combined by Not and And"
     return True
 
@@ -217,7 +243,7 @@ def _parts(condition: Condition) -> Conditions:
     """Return the conditions that must all hold, as values that can be compared."""
     match condition:
         case And():
-            return _parts(condition.left) | _parts(condition.right)
+            return frozenset().union(*map(_parts, condition.parts))
         case Not():
             return frozenset([("not", _parts(condition.condition))])
         case Always():

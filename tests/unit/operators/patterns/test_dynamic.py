@@ -17,7 +17,8 @@ from headrace.cep import (
 )
 from headrace.datastream import OutputTag, StreamExecutionEnvironment
 from headrace.errors import CheckpointError, JobError, PlanError
-from headrace.operators.patterns.dynamic import PATTERNS
+from headrace.operators.patterns.dynamic import PATTERNS, DynamicPatternsOperator
+from headrace.operators.patterns.key_matches import KeyMatches
 from headrace.testing import KeyedHarness
 
 LATE, OVER, INVALID = OutputTag("late"), OutputTag("over"), OutputTag("invalid")
@@ -306,6 +307,94 @@ def test_data_that_are_no_pattern_go_to_a_side_output(backend: Any) -> None:
         assert metric(task, "numInvalidPatterns") == len(bad)
 
 
+class Unreadable(dict[str, Any]):
+    def items(self) -> Any:
+        raise KeyError("id")
+
+    def __reduce__(self) -> Any:
+        return type(self), ([("id", "p")],)
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise AttributeError("name")
+
+
+class Textless(Exception):
+    def __str__(self) -> str:
+        raise LookupError
+
+
+class Textlessly(Unreadable):
+    def items(self) -> Any:
+        raise Textless
+
+
+def test_objects_whose_methods_raise_go_there_too() -> None:
+    bad: list[Any] = [Unreadable(id="p"), Unprintable(), Textlessly(id="p")]
+    with harness() as task:
+        for each in bad:
+            task.process(each, 2, input=1)
+        reasons = ["KeyError: 'id'", "AttributeError: name", "Textless"]
+        given = [(type(data), reason) for data, reason in task.side_output(INVALID)]
+        assert given == [*zip(map(type, bad), reasons, strict=True)]
+        assert metric(task, "numInvalidPatterns") == len(bad)
+
+
+def test_a_pattern_that_is_probably_not_meant_is_warned_of() -> None:
+    loop = sequence("p", "a b")
+    loop["stages"][0]["one_or_more"] = True
+    warning = pytest.warns(UserWarning, match="pattern 'p': stage '0' loops, and its partial")
+    with harness() as task, warning:
+        task.process(loop, 1, input=1)
+
+
+@BACKENDS
+def test_no_time_passes_between_events_of_one_time(
+    backend: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two patterns, one waits for an event that must not come, as in Flink."""
+    passed: list[int] = []
+    pass_time = DynamicPatternsOperator._pass_time
+
+    def noted(self: Any, matches: KeyMatches, now_ms: int) -> None:
+        passed.append(now_ms)
+        pass_time(self, matches, now_ms)
+
+    monkeypatch.setattr(DynamicPatternsOperator, "_pass_time", noted)
+    silence = sequence("p", "a b", within_ms=5)
+    silence["stages"][1]["follows"] = "not_followed_by"
+    with harness(backend=backend) as task:
+        task.process(silence, 1, input=1)
+        task.process(sequence("q", "a c", within_ms=3), 1, input=1)
+        feed(task, "a@5 |6 c@8 a@8 c@8 b@10 c@10 b@13 |20")
+        over = [(found[0], found[2]) for found in task.side_output(OVER)]
+        assert over == [("q", 8)]
+        assert [(found[0], *found[2:]) for found in task.output()] == [
+            ("q", 8, "a c"),
+            ("p", 10, "a"),
+        ]
+        assert passed == [6, 8, 10]
+
+
+def test_the_next_moment_of_a_key_is_not_looked_for_at_each_event(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[int] = []
+    moment_of = KeyMatches.moment_of
+
+    def counted(self: KeyMatches, number: int) -> int | None:
+        looked.append(number)
+        return moment_of(self, number)
+
+    monkeypatch.setattr(KeyMatches, "moment_of", counted)
+    with harness() as task:
+        for number in range(10):
+            task.process(sequence(f"{number}", "a b", within_ms=1_000), 1, input=1)
+        feed(task, "a@2 " + " ".join(f"x@{at}" for at in range(3, 103)) + " |200")
+    assert len(looked) < 10 * 10
+
+
 def test_late_events_go_to_their_side_output() -> None:
     with harness() as task:
         task.process(sequence("p", "a"), 1, input=1)
@@ -443,3 +532,6 @@ def test_what_is_given_is_checked() -> None:
         CEP.dynamic_patterns(events, events, {})  # type: ignore[arg-type]
     with pytest.raises(PlanError, match="takes a stream"):
         CEP.dynamic_patterns(events, [REMOVE], registry())  # type: ignore[arg-type]
+    keyed = events.key_by(lambda event: event[0])
+    with pytest.raises(PlanError, match=r"(?s)patterns without keys.*before key_by\(\)"):
+        CEP.dynamic_patterns(keyed, keyed, registry())

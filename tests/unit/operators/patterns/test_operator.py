@@ -19,8 +19,9 @@ from headrace.cep import (
 )
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.errors import JobError, MissingWatermarksError, TypeMismatchError
-from headrace.operators.patterns import operator
+from headrace.operators.patterns import matcher, operator
 from headrace.operators.patterns.operator import EVENTS, MATCHES, WAITING, Limit
+from headrace.operators.patterns.queue_order import JavaQueue
 from headrace.runtime.user_function import UserFunction
 from headrace.testing import KeyedHarness
 from tests.contract.stores import CountingStore
@@ -322,6 +323,17 @@ def test_a_limit_beyond_all_time_sets_no_timer() -> None:
         assert task.keys() == ["key"]
 
 
+@pytest.mark.parametrize("batch", [False, True])
+def test_sorted_events_of_the_last_millisecond_of_a_stream_are_not_taken(batch: bool) -> None:
+    """Flink's rule: they have a timer for the next millisecond, which does not come."""
+    order = UserFunction(lambda first, second: ord(first[1]) - ord(second[1]))
+    given = spec(a_then_b(), comparator=order, is_event_time=False)
+    with KeyedHarness(given, 0, batch=batch) as task:
+        give(task, "b@0 a@0")
+        task.end_input()
+        assert task.output() == ["a=0 b=0"] * batch
+
+
 # Limits.
 
 
@@ -356,6 +368,38 @@ def test_too_many_partial_matches_fail_the_job() -> None:
     with grown(Overflow.FAIL, events="a@1 a@2") as task:
         assert counter(task, "numPartialMatchesDropped") == 0
         assert task.keys() == ["key"]
+
+
+@pytest.mark.parametrize("overflow", Overflow)
+def test_the_limit_holds_while_an_event_is_matched(
+    overflow: Overflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each event may be that of any later stage: the third makes 20,000 partial matches."""
+    sizes: list[int] = []
+
+    class Measured(JavaQueue[Any]):
+        def __init__(self, items: Iterable[Any] = ()) -> None:
+            super().__init__(items)
+            sizes.append(len(self))
+
+    monkeypatch.setattr(matcher, "JavaQueue", Measured)
+    pattern = Pattern.begin("begin").where(named("a"))
+    for number in range(200):
+        pattern = pattern.followed_by(f"{number}").optional()
+    pattern = pattern.followed_by("end").where(named("end")).within(100)
+    with harness(pattern, limit=Limit(50, overflow)) as task:
+        give(task, "a@1 a@2 a@3")
+        if overflow is Overflow.FAIL:
+            with pytest.raises(JobError, match="more than the limit of 50"):
+                task.advance_watermark(3)
+        else:
+            task.advance_watermark(3)
+            assert counter(task, "numPartialMatchesDropped") > 1_000
+            task.end_input()
+            first = {each.split()[0] for _, each in task.side_output(OVER)}
+            assert len(task.side_output(OVER)) == 50
+            assert first == {"begin=1"} if overflow is Overflow.DROP_NEWEST else {"begin=2"}
+    assert max(sizes) <= 101
 
 
 def test_a_limit_counts_for_each_key() -> None:
