@@ -5,6 +5,7 @@
     │   ├── DuplicateUidError             two operators with one uid
     │   ├── UnpicklableFunctionError      a user function that cannot be sent to a worker
     │   ├── MalformedPatternError         a pattern of events that cannot be used
+    │   ├── SqlValidationError            a statement that is not valid SQL, or not supported
     │   ├── WrongFunctionError            no function, or one of another kind (a TypeError too)
     │   ├── MissingWatermarksError        event time without a watermark strategy
     │   └── NotKeyedError                 keyed state or timers on a stream that is not keyed
@@ -49,6 +50,7 @@ __all__ = [
     "QueryBudgetError",
     "SparkEndedError",
     "SqlParserError",
+    "SqlValidationError",
     "StateQueryError",
     "StateTooLargeError",
     "StorageError",
@@ -113,6 +115,10 @@ class WrongFunctionError(PlanError, TypeError):
 
 class MalformedPatternError(PlanError):
     """A pattern of events that cannot be used; raised while it is built."""
+
+
+class SqlValidationError(PlanError):
+    """A statement that is not valid, or that is not supported; raised when it is planned."""
 
 
 class MissingWatermarksError(PlanError):
