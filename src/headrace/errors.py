@@ -5,6 +5,7 @@
     │   ├── DuplicateUidError             two operators with one uid
     │   ├── UnpicklableFunctionError      a user function that cannot be sent to a worker
     │   ├── MalformedPatternError         a pattern of events that cannot be used
+    │   ├── SqlValidationError            a statement that is not valid SQL, or not supported
     │   ├── WrongFunctionError            no function, or one of another kind (a TypeError too)
     │   ├── SqlValidationError            a statement that is not valid SQL, or not supported
     │   ├── MissingWatermarksError        event time without a watermark strategy

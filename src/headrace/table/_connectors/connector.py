@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.connector import Sink, Source
+from headrace.errors import SqlValidationError
 from headrace.sql.rel import Columns
 
 
@@ -71,3 +72,19 @@ class Connector(Protocol):
 
     def sink(self, request: TableRequest) -> TableSink:
         """Return the sink of a table; ``source`` has the errors."""
+
+
+def refuse_to_read(request: TableRequest, connector: str) -> NoReturn:
+    """Raise the error for a table that is read, but can only be written."""
+    raise SqlValidationError(
+        f"table {request.name!r} cannot be read: its connector {connector!r} only writes",
+        where={"table": request.name, "connector": connector},
+    )
+
+
+def refuse_to_write(request: TableRequest, connector: str) -> NoReturn:
+    """Raise the error for a table that is written, but can only be read."""
+    raise SqlValidationError(
+        f"table {request.name!r} cannot be written: its connector {connector!r} only reads",
+        where={"table": request.name, "connector": connector},
+    )

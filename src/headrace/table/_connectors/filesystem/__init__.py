@@ -1,0 +1,1 @@
+"""``filesystem``: tables in files."""

@@ -1,0 +1,154 @@
+"""Columns of a file's rows that are not in the file: of its path, and about the file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+from urllib.parse import unquote
+
+from headrace.common._storage.locations import stat_file
+from headrace.errors import SqlValidationError
+from headrace.sql.rel import Columns
+from headrace.sql.types import (
+    BIGINT,
+    STRING,
+    TimestampLtzType,
+    to_arrow_schema,
+)
+from headrace.table._connectors.connector import MetadataColumn, TableRequest
+
+METADATA = {
+    "file.path": STRING.with_nullable(False),
+    "file.name": STRING.with_nullable(False),
+    "file.size": BIGINT.with_nullable(False),
+    "file.modification-time": TimestampLtzType(3, nullable=False),
+}
+
+
+@dataclass(frozen=True)
+class FileColumns:
+    """Adds columns to the rows of a file, and puts all in the order of the table.
+
+    ``columns``: of the table. ``metadata``: by column, its key. ``default_partition``: the name of
+    a folder whose value is NULL or empty.
+    """
+
+    columns: Columns
+    metadata: tuple[MetadataColumn, ...] = ()
+    partition_keys: tuple[str, ...] = ()
+    default_partition: str = ""
+
+    @property
+    def in_files(self) -> Columns:
+        """The columns that files hold."""
+        others = {*self.partition_keys, *(each.name for each in self.metadata)}
+        return tuple(column for column in self.columns if column.name not in others)
+
+    def for_file(self, path: str) -> Callable[[Any], Any]:
+        """Return a function from a batch of a file's own columns to one of all columns."""
+        if len(self.in_files) == len(self.columns):
+            return lambda batch: batch
+        import pyarrow as pa
+
+        values = self._values_of(path)
+        schema = self._schema
+
+        def complete(batch: Any) -> Any:
+            count = batch.num_rows
+            arrays = [
+                pa.repeat(values[field.name], count)
+                if field.name in values
+                else batch.column(field.name)
+                for field in schema
+            ]
+            return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+        return complete
+
+    @cached_property
+    def _schema(self) -> Any:
+        return to_arrow_schema(
+            [column.name for column in self.columns], [column.type for column in self.columns]
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: vars(self)[each.name] for each in fields(self)}
+
+    def _values_of(self, path: str) -> dict[str, Any]:
+        """Return the value of each added column, as an Arrow scalar."""
+        import pyarrow as pa
+
+        values: dict[str, Any] = {}
+        if self.metadata:
+            found = stat_file(path)
+            known: dict[str, Any] = {
+                "file.path": path,
+                "file.name": os.path.basename(path),
+                "file.size": found.size_bytes,
+                "file.modification-time": found.mtime_ms,
+            }
+            values |= {each.name: known[each.key] for each in self.metadata}
+        if self.partition_keys:
+            values |= self._partition_of(path)
+        return {
+            name: _scalar(value, self._schema.field(name).type, pa)
+            for name, value in values.items()
+        }
+
+    def _partition_of(self, path: str) -> dict[str, Any]:
+        folders = dict(
+            part.split("=", 1) for part in os.path.dirname(path).split("/") if "=" in part
+        )
+        found: dict[str, Any] = {}
+        for key in self.partition_keys:
+            text = folders.get(key)
+            if text is None:
+                raise SqlValidationError(
+                    f"the path {path!r} has no folder {key}=…, which the table is partitioned by"
+                )
+            text = unquote(text)
+            found[key] = None if text == self.default_partition else text
+        return found
+
+
+def _scalar(value: Any, kind: Any, pa: Any) -> Any:
+    if isinstance(value, str) and kind != pa.string():
+        return pa.scalar(value, pa.string()).cast(kind)
+    if isinstance(value, int) and pa.types.is_timestamp(kind):
+        return pa.scalar(value, pa.timestamp("ms", "UTC")).cast(kind)
+    return pa.scalar(value, kind)
+
+
+def check_metadata(request: TableRequest) -> None:
+    """Check that the keys of metadata columns exist.
+
+    Raises:
+        SqlValidationError: one does not.
+    """
+    for each in request.metadata:
+        if each.key not in METADATA:
+            raise SqlValidationError(
+                f"table {request.name!r}: there is no metadata {each.key!r} in files",
+                where={"column": each.name, "metadata": ", ".join(METADATA)},
+            )
+
+
+def check_partition_keys(request: TableRequest) -> None:
+    """Check the columns by which a table is partitioned.
+
+    Raises:
+        SqlValidationError: one does not exist, or there are no others.
+    """
+    names = {column.name for column in request.columns}
+    for key in request.partition_keys:
+        if key not in names:
+            raise SqlValidationError(
+                f"table {request.name!r} is partitioned by {key!r}, which is no column of it"
+            )
+    if request.partition_keys and len(request.partition_keys) == len(names):
+        raise SqlValidationError(
+            f"table {request.name!r} has no columns but those that it is partitioned by"
+        )

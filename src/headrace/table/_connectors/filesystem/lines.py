@@ -1,0 +1,89 @@
+"""Files in which each line is a value of a format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.connector import BadRecord, Chunk, ColumnChunk
+from headrace.datastream.formats._lines import (
+    CORRUPT_ERRORS,
+    LineDecoder,
+    StreamFormat,
+    corrupt_chunk,
+    is_compressed,
+    line_blocks,
+    line_runs,
+    open_lines,
+)
+from headrace.table._connectors.chunks import as_rows, chunks_of
+from headrace.table._connectors.filesystem.file_columns import FileColumns
+from headrace.table._formats.format import TableFormat, split_lines
+
+
+@dataclass(frozen=True)
+class TableLines(StreamFormat):
+    """Reads the lines of files as columns of a table."""
+
+    format: TableFormat
+    extra: FileColumns
+
+    def decoder(self, header: Sequence[bytes]) -> LineDecoder:
+        """Return a decoder of lines to rows; it is not used by this class."""
+        raise NotImplementedError
+
+    def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
+        """Yield the rows of the lines that start in the range."""
+        return as_rows(self._chunks(path, start, end, extent))
+
+    def read_columns(
+        self, path: str, start: int, end: int, extent: int
+    ) -> Iterator[Chunk | ColumnChunk]:
+        """Yield the rows of the lines that start in the range, as columns."""
+        return self._chunks(path, start, end, extent)
+
+    @property
+    def has_columns(self) -> bool:
+        return True
+
+    def _chunks(
+        self, path: str, start: int, end: int, extent: int
+    ) -> Iterator[Chunk | ColumnChunk]:
+        complete, position = self.extra.for_file(path), start
+        with open_lines(path) as file:
+            try:
+                for position, block in self._blocks(file, path, start, end, extent):
+                    decoded = self.format.decode_lines(block)
+                    yield from chunks_of(
+                        decoded, _BadLines(path, position, block), complete(decoded.batch)
+                    )
+            except CORRUPT_ERRORS as error:
+                if not is_compressed(path) or isinstance(error, FileNotFoundError):
+                    raise
+                yield corrupt_chunk(path, position, error)
+
+    def _blocks(
+        self, file: Any, path: str, start: int, end: int, extent: int
+    ) -> Iterator[tuple[int, bytes]]:
+        if not is_compressed(path):
+            yield from line_blocks(file, start, end, extent)
+            return
+        for position, lines in line_runs(file, start, None, None):
+            yield position, b"".join(lines)
+
+
+@dataclass
+class _BadLines:
+    """Finds a bad line of a block, and its position."""
+
+    path: str
+    position: int
+    block: bytes
+
+    def __call__(self, index: int, reason: str) -> BadRecord:
+        at = 0
+        for _ in range(index):
+            at = self.block.index(b"\n", at) + 1
+        line = split_lines(self.block[at:].partition(b"\n")[0] + b"\n")[0]
+        return BadRecord(line, reason, self.path, self.position + at)

@@ -1,0 +1,27 @@
+"""Connectors by name."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from headrace.table._connectors.connector import Connector
+from headrace.table._connectors.options import find_named
+
+_CONNECTORS = {
+    "filesystem": "headrace.table._connectors.filesystem.connector:FilesystemConnector",
+    "datagen": "headrace.table._connectors.datagen:DatagenConnector",
+    "print": "headrace.table._connectors.print_connector:PrintConnector",
+    "blackhole": "headrace.table._connectors.blackhole:BlackholeConnector",
+}
+
+
+def find_connector(identifier: str | None) -> Connector:
+    """Return the connector of a name.
+
+    Raises:
+        SqlValidationError: there is none.
+    """
+    hint = "add 'connector' = '…' to the table's WITH"
+    module, _, name = find_named("connector", identifier, _CONNECTORS, hint).partition(":")
+    made: Connector = getattr(import_module(module), name)()
+    return made

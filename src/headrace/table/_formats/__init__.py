@@ -1,0 +1,1 @@
+"""Formats of tables: between bytes and columns."""

@@ -1,0 +1,1 @@
+"""CSV as a format of tables."""

@@ -1,0 +1,152 @@
+"""Rows to lines of CSV, a column at a time, as Flink writes them."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from headrace.common._types.java_text import double_text, float_text
+from headrace.datastream.formats._csv.fields import CsvDialect
+from headrace.sql.types import (
+    ArrayType,
+    BooleanType,
+    BytesType,
+    CharacterType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    RowType,
+    SqlType,
+    TimestampLtzType,
+    TimestampType,
+    TimeType,
+)
+from headrace.table._formats.csv.values import CsvRules
+from headrace.table._formats.json.encode import decimal_text
+from headrace.table._formats.moments import time_text, timestamp_text
+from headrace.table._formats.value_text import row_values
+
+Write = Callable[[Any], str]
+
+_LONG = 24
+"""Flink's writer puts longer texts in quotes without looking at them."""
+
+
+@dataclass(frozen=True)
+class CsvWriting:
+    """Settings that change how rows are written."""
+
+    dialect: CsvDialect
+    rules: CsvRules
+    scientific: bool = True
+
+
+def line_encoder(
+    kinds: Sequence[SqlType], writing: CsvWriting
+) -> Callable[[Sequence[Sequence[Any]]], list[bytes]]:
+    """Return a function from columns of Python values to the line of each row."""
+    null = writing.rules.null_literal or ""
+    quote = _quoter(writing.dialect)
+    writes = [_field(kind, writing, quote, null) for kind in kinds]
+    delimiter = writing.dialect.delimiter
+
+    def encode(columns: Sequence[Sequence[Any]]) -> list[bytes]:
+        texts = [[*map(write, column)] for write, column in zip(writes, columns, strict=True)]
+        return [delimiter.join(row).encode() for row in zip(*texts, strict=True)]
+
+    return encode
+
+
+def _field(kind: SqlType, writing: CsvWriting, quote: Write, null: str) -> Write:
+    write = _text_of(kind, writing)
+    if _is_number(kind):
+        return lambda value: null if value is None else write(value)
+    return lambda value: null if value is None else quote(write(value))
+
+
+def _is_number(kind: SqlType) -> bool:
+    return not isinstance(
+        kind,
+        CharacterType
+        | BytesType
+        | DateType
+        | TimeType
+        | TimestampType
+        | TimestampLtzType
+        | ArrayType
+        | RowType,
+    )
+
+
+def _text_of(kind: SqlType, writing: CsvWriting) -> Write:
+    match kind:
+        case BooleanType():
+            return lambda value: "true" if value else "false"
+        case FloatType():
+            return float_text
+        case DoubleType():
+            return double_text
+        case DecimalType():
+            return decimal_text if writing.scientific else _plain_decimal
+        case CharacterType():
+            return str
+        case BytesType():
+            return lambda data: base64.b64encode(data).decode()
+        case DateType():
+            return datetime.date.isoformat
+        case TimeType():
+            return time_text
+        case TimestampType():
+            return timestamp_text
+        case TimestampLtzType():
+            return lambda moment: timestamp_text(moment.astimezone(datetime.UTC)) + "Z"
+        case ArrayType():
+            element, between = _element(kind.element, writing), writing.rules.element_delimiter
+            return lambda values: between.join(map(element, values))
+        case RowType():
+            return _row_writer(kind, writing)
+    return str
+
+
+def _row_writer(kind: RowType, writing: CsvWriting) -> Write:
+    writes = [_element(each.type, writing) for each in kind.fields]
+    names, between = [each.name for each in kind.fields], writing.rules.element_delimiter
+    return lambda row: between.join(
+        [write(value) for write, value in zip(writes, row_values(row, names), strict=True)]
+    )
+
+
+def _element(kind: SqlType, writing: CsvWriting) -> Write:
+    write, null = _text_of(kind, writing), writing.rules.null_literal or ""
+    return lambda value: null if value is None else write(value)
+
+
+def _plain_decimal(value: Decimal) -> str:
+    return format(value, "f")
+
+
+def _quoter(dialect: CsvDialect) -> Write:
+    """Return a function that puts a text in quotes where Flink's writer does.
+
+    It does so for long texts, and those with a character up to the delimiter or quote.
+    """
+    mark, escape = dialect.quote, dialect.escape
+    if mark is None:
+        return str
+    highest = max(dialect.delimiter, mark, escape or mark)
+
+    def quote(text: str) -> str:
+        if len(text) <= _LONG and not any(char <= highest for char in text):
+            return text
+        if escape is not None:
+            text = text.replace(escape, escape + escape).replace(mark, escape + mark)
+        else:
+            text = text.replace(mark, mark + mark)
+        return f"{mark}{text}{mark}"
+
+    return quote

@@ -1,0 +1,154 @@
+"""CSV as a format of tables: a line is a row."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Self
+
+from headrace.common._options.values import ValueKind
+from headrace.common.typeinfo import Types
+from headrace.datastream.formats._csv.columns import CsvColumns
+from headrace.datastream.formats._csv.fields import CsvDialect
+from headrace.datastream.formats._csv.schema import CsvSchema
+from headrace.errors import SqlValidationError
+from headrace.sql.rel import Columns
+from headrace.table._connectors.options import TableOption
+from headrace.table._formats.csv.encode import CsvWriting, line_encoder
+from headrace.table._formats.csv.values import CsvRules, arrays_of_texts, field_reader
+from headrace.table._formats.format import Decoded, TableFormat
+from headrace.table._formats.rows import RowsBuilder, decode_in_parts
+
+_DELIMITER = TableOption("field-delimiter", default=",")
+_NO_QUOTE = TableOption("disable-quote-character", ValueKind.BOOLEAN, False)
+_QUOTE = TableOption("quote-character", default='"')
+_COMMENTS = TableOption("allow-comments", ValueKind.BOOLEAN, False)
+_IGNORE_ERRORS = TableOption("ignore-parse-errors", ValueKind.BOOLEAN, False)
+_ELEMENTS = TableOption("array-element-delimiter", default=";")
+_ESCAPE = TableOption("escape-character")
+_NULL = TableOption("null-literal")
+_SCIENTIFIC = TableOption("write-bigdecimal-in-scientific-notation", ValueKind.BOOLEAN, True)
+
+
+@dataclass(frozen=True)
+class CsvTableFormat(TableFormat):
+    """Rows as lines of CSV."""
+
+    dialect: CsvDialect = field(default_factory=CsvDialect)
+    rules: CsvRules = field(default_factory=CsvRules)
+    allow_comments: bool = False
+    scientific: bool = True
+
+    identifier = "csv"
+    options = (
+        _DELIMITER,
+        _NO_QUOTE,
+        _QUOTE,
+        _COMMENTS,
+        _IGNORE_ERRORS,
+        _ELEMENTS,
+        _ESCAPE,
+        _NULL,
+        _SCIENTIFIC,
+    )
+
+    @classmethod
+    def create(cls, table: str, columns: Columns, options: Mapping[str, Any]) -> Self:
+        quote = None if options["disable-quote-character"] else options["quote-character"]
+        delimiter = unescape(options["field-delimiter"])
+        for name, char in (
+            ("field-delimiter", delimiter),
+            ("quote-character", quote),
+            ("escape-character", options["escape-character"]),
+        ):
+            if char is not None and len(char) != 1:
+                raise SqlValidationError(
+                    f"table {table!r}: csv.{name} is {char!r}, but must be one character"
+                )
+        return cls(
+            columns,
+            CsvDialect(delimiter, quote, options["escape-character"]),
+            CsvRules(
+                options["null-literal"],
+                options["array-element-delimiter"],
+                options["ignore-parse-errors"],
+            ),
+            options["allow-comments"],
+            options["write-bigdecimal-in-scientific-notation"],
+        )
+
+    def decode(self, values: Sequence[bytes]) -> Decoded:
+        return decode_in_parts(values, self._decode_block, self._decode_one_by_one)
+
+    def decode_lines(self, lines: bytes) -> Decoded:
+        count = lines.count(b"\n") + (not lines.endswith(b"\n"))
+        batch = self._decode_block(lines, count)
+        return super().decode_lines(lines) if batch is None else Decoded(batch)
+
+    def encode(self, columns: Sequence[Sequence[Any]], kinds: Sequence[int] | None) -> list[bytes]:
+        return self._encode(columns)
+
+    def _decode_block(self, block: bytes, count: int) -> Any | None:
+        import pyarrow as pa
+
+        found = self._texts.batch(block)
+        if found is None or found.num_rows != count:
+            return None
+        kinds = [column.type for column in self.columns]
+        arrays = arrays_of_texts(found.columns, kinds, self.rules)
+        return None if arrays is None else pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    @cached_property
+    def _texts(self) -> CsvColumns:
+        names = tuple(column.name for column in self.columns)
+        schema = CsvSchema(
+            names,
+            (Types.STRING(),) * len(names),
+            ("",) * len(names),
+            self.dialect,
+            allow_comments=self.allow_comments,
+        )
+        return CsvColumns(schema, names)
+
+    @cached_property
+    def _encode(self) -> Callable[[Sequence[Sequence[Any]]], list[bytes]]:
+        writing = CsvWriting(self.dialect, self.rules, self.scientific)
+        return line_encoder([column.type for column in self.columns], writing)
+
+    @cached_property
+    def _reads(self) -> list[Any]:
+        csv.field_size_limit(max(csv.field_size_limit(), sys.maxsize))
+        return [field_reader(column.type, self.rules) for column in self.columns]
+
+    def _decode_one_by_one(self, values: Sequence[bytes], first: int) -> Decoded:
+        reads, rows = self._reads, RowsBuilder(self.schema, first)
+        options, ignore = self.dialect.options() | {"strict": False}, self.rules.ignore_errors
+        for index, value in enumerate(values):
+            try:
+                text = value.decode()
+                if not text or (self.allow_comments and text.startswith("#")):
+                    continue
+                (fields,) = csv.reader([text], **options)
+                rows.add(index, self._row_of(fields, reads))
+            except (ValueError, ArithmeticError, csv.Error) as error:
+                if not ignore:
+                    rows.bad(index, str(error) or type(error).__name__)
+        return rows.build(len(values))
+
+    def _row_of(self, fields: Sequence[str], reads: Sequence[Any]) -> list[Any]:
+        if len(fields) != len(reads):
+            raise ValueError(
+                f"Row length mismatch. {len(reads)} fields expected but was {len(fields)}."
+            )
+        return [read(text) for read, text in zip(reads, fields, strict=True)]
+
+
+def unescape(text: str) -> str:
+    r"""Return a delimiter as it is given in SQL: ``\t`` is a tab."""
+    names = {"\\t": "\t", "\\n": "\n", "\\r": "\r", "\\b": "\b", "\\f": "\f", "\\\\": "\\"}
+    if text.startswith("\\u") and len(text) == 6:
+        return chr(int(text[2:], 16))
+    return names.get(text, text)

@@ -1,0 +1,148 @@
+"""The texts of CSV fields to columns, with the rules of Flink's CSV format."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.sql.types import (
+    ArrayType,
+    BooleanType,
+    BytesType,
+    CharacterType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    RowType,
+    SqlType,
+    TimestampLtzType,
+    TimestampType,
+    TimeType,
+    to_arrow,
+)
+from headrace.table._formats.json.values import JsonRules, Number, value_reader
+from headrace.table._formats.moments import (
+    dates_of_texts,
+    times_of_texts,
+    timestamp_reader,
+    timestamps_of_texts,
+)
+
+Read = Callable[[str], Any]
+
+
+@dataclass(frozen=True)
+class CsvRules:
+    """Settings that change how fields are read."""
+
+    null_literal: str | None = None
+    element_delimiter: str = ";"
+    ignore_errors: bool = False
+
+
+def field_reader(kind: SqlType, rules: CsvRules) -> Read:
+    """Return a function from a field's text to a value that Arrow takes.
+
+    It raises ``ValueError`` for a text that does not fit; with ``ignore_errors`` it gives None.
+    """
+    read, null = _reader_of(kind, rules), rules.null_literal
+
+    def read_field(text: str) -> Any:
+        if text == null:
+            return None
+        try:
+            return read(text)
+        except (ValueError, ArithmeticError):
+            if rules.ignore_errors:
+                return None
+            raise
+
+    return read_field
+
+
+def _reader_of(kind: SqlType, rules: CsvRules) -> Read:
+    match kind:
+        case CharacterType():
+            return str
+        case BooleanType():
+            return lambda text: text.strip().lower() == "true"
+        case BytesType():
+            return lambda text: base64.b64decode(text, validate=True)
+        case TimestampType() | TimestampLtzType():
+            return timestamp_reader(kind, iso=False)
+        case ArrayType():
+            element = field_reader(kind.element, rules)
+            between = rules.element_delimiter
+            return lambda text: [element(part) for part in text.split(between)] if text else []
+        case RowType():
+            return _row_reader(kind, rules)
+    of_json = value_reader(kind, JsonRules())
+    if isinstance(kind, DateType | TimeType):
+        return of_json
+    return lambda text: of_json(Number(text))
+
+
+def _row_reader(kind: RowType, rules: CsvRules) -> Read:
+    reads = [(each.name, field_reader(each.type, rules)) for each in kind.fields]
+    between = rules.element_delimiter
+
+    def read(text: str) -> dict[str, Any]:
+        parts = text.split(between)
+        if len(parts) != len(reads):
+            raise ValueError(f"{len(parts)} fields of a row where {len(reads)} were expected")
+        return {name: read(part) for (name, read), part in zip(reads, parts, strict=True)}
+
+    return read
+
+
+def column_of_texts(texts: Any, kind: SqlType) -> Any | None:
+    """Return an Arrow array of texts as a column; None: they must be read one by one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    match kind:
+        case CharacterType():
+            return texts
+        case DateType():
+            return dates_of_texts(texts)
+        case TimeType():
+            return times_of_texts(texts)
+        case TimestampType() | TimestampLtzType():
+            return timestamps_of_texts(texts, kind, iso=False)
+        case BooleanType():
+            return pc.equal(pc.ascii_lower(pc.utf8_trim_whitespace(texts)), "true")
+        case IntegerType() | DecimalType() | FloatType() | DoubleType():
+            # Arrow reads hexadecimal numbers, and names of infinity.
+            if pc.any(pc.match_substring_regex(texts, "[a-df-zA-DF-Z]")).as_py():
+                return None
+            try:
+                found = texts.cast(to_arrow(kind))
+            except pa.ArrowInvalid:
+                return None
+            if isinstance(kind, FloatType) and pc.any(pc.is_inf(found)).as_py():
+                return None
+            return found
+    return None
+
+
+def arrays_of_texts(
+    texts: Sequence[Any], kinds: Sequence[SqlType], rules: CsvRules
+) -> list[Any] | None:
+    """Return string arrays as columns of the types; None: they must be read one by one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = []
+    for array, kind in zip(texts, kinds, strict=True):
+        if rules.null_literal is not None:
+            isnull = pc.equal(array, rules.null_literal)
+            array = pc.if_else(isnull, pa.scalar(None, pa.string()), array)
+        made = column_of_texts(array, kind)
+        if made is None:
+            return None
+        found.append(made)
+    return found

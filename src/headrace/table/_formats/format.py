@@ -1,0 +1,105 @@
+"""What a format of tables is: values of bytes to columns, and columns to values of bytes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Self
+
+from headrace.common.changelog_mode import ChangelogMode
+from headrace.sql.rel import Columns
+from headrace.sql.types import to_arrow_schema
+from headrace.table._connectors.options import TableOption
+
+
+@dataclass(frozen=True)
+class BadValue:
+    """A value that a format cannot decode: its place in the values, and why."""
+
+    index: int
+    reason: str
+
+
+@dataclass
+class Decoded:
+    """Rows decoded from values.
+
+    ``batch``: a ``pyarrow.RecordBatch`` with the table's columns. ``origins``: for each row, the
+    index of its value, ascending (a numpy array of int64); None: row i is of value i. ``kinds``:
+    the row kinds (an int8 array); None: all are inserts. ``bad``: by index.
+    """
+
+    batch: Any
+    origins: Any | None = None
+    kinds: Any | None = None
+    bad: list[BadValue] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class TableFormat(ABC):
+    """A format, for some columns; it can be pickled."""
+
+    identifier: ClassVar[str]
+    options: ClassVar[tuple[TableOption, ...]] = ()
+    """The options, without the format's name before them."""
+
+    columns: Columns
+
+    @classmethod
+    @abstractmethod
+    def create(cls, table: str, columns: Columns, options: Mapping[str, Any]) -> Self:
+        """Return the format of a table. ``options``: a parsed value for each of ``options``.
+
+        Raises:
+            SqlValidationError: options contradict each other, or columns have unsupported types.
+        """
+
+    @property
+    def gives(self) -> ChangelogMode:
+        """The row kinds that decoding may give."""
+        return ChangelogMode.insert_only()
+
+    @property
+    def accepts(self) -> ChangelogMode:
+        """The row kinds that can be encoded."""
+        return ChangelogMode.insert_only()
+
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema of the columns."""
+        return to_arrow_schema(
+            [column.name for column in self.columns], [column.type for column in self.columns]
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Properties that are computed once are not pickled.
+        return {each.name: vars(self)[each.name] for each in fields(self)}
+
+    @abstractmethod
+    def decode(self, values: Sequence[bytes]) -> Decoded:
+        """Return the rows of values, in order."""
+
+    def decode_lines(self, lines: bytes) -> Decoded:
+        """Return the rows of the lines of a text; an index is that of a line."""
+        return self.decode(split_lines(lines))
+
+    @abstractmethod
+    def encode(self, columns: Sequence[Sequence[Any]], kinds: Sequence[int] | None) -> list[bytes]:
+        """Return the value of each row.
+
+        ``columns``: the Python values of each column. ``kinds``: None: all are inserts.
+
+        Raises:
+            TypeMismatchError: a row has no form in this format.
+        """
+
+
+def split_lines(text: bytes) -> list[bytes]:
+    r"""Return the lines of a text, without ``\n`` and ``\r\n``."""
+    lines = text.split(b"\n")
+    if not lines[-1]:
+        del lines[-1]
+    if b"\r" in text:
+        lines = [line.removesuffix(b"\r") for line in lines]
+    return lines

@@ -1,0 +1,1 @@
+"""JSON as a format of tables."""

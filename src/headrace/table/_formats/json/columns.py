@@ -1,0 +1,171 @@
+"""Blocks of JSON lines as columns, if pyarrow reads them exactly as Flink's JSON format does.
+
+pyarrow refuses most of what it reads differently: other types, numbers that do not fit, fields
+that are named twice. The rest is looked for before or after: lines that are no objects (it ends
+the process at a line ``null``), NaN, invalid UTF-8, the forms of dates and times.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+from headrace.sql.rel import Columns
+from headrace.sql.types import (
+    ArrayType,
+    BooleanType,
+    BytesType,
+    CharacterType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    RowType,
+    SqlType,
+    TimestampLtzType,
+    TimestampType,
+    TimeType,
+    to_arrow,
+)
+from headrace.table._formats.json.values import JsonRules
+from headrace.table._formats.moments import dates_of_texts, times_of_texts, timestamps_of_texts
+
+Finish = Callable[[Any], Any]
+"""An Arrow array as pyarrow.json reads it to the column; None: it must be read one by one."""
+
+_NULL_AFTER_OBJECT = re.compile(rb"\}\s*null")
+_NOT_JSON = (b"NaN", b"Inf")
+
+
+class JsonColumns:
+    """Reads blocks of lines into record batches with a table's columns."""
+
+    def __init__(self, columns: Columns, rules: JsonRules) -> None:
+        self._columns, self._rules = columns, rules
+        self._finishes = [_finish_of(column.type, rules) for column in columns]
+
+    @property
+    def usable(self) -> bool:
+        """Whether pyarrow can read columns of these types at all."""
+        return bool(self._columns) and all(
+            _is_native(column.type) or finish is not None
+            for column, finish in zip(self._columns, self._finishes, strict=True)
+        )
+
+    def batch(self, block: bytes, lines: int) -> Any | None:
+        """Return the record batch of some lines; None: they must be read one by one."""
+        import pyarrow as pa
+        from pyarrow import json
+
+        if not is_plain(block, lines):
+            return None
+        reading = json.ReadOptions(use_threads=False, block_size=len(block) + 1)
+        try:
+            table = json.read_json(pa.BufferReader(block), reading, self._parsing)
+        except pa.ArrowException:
+            return None
+        if table.num_rows != lines:
+            return None
+        (found,) = table.to_batches()
+        return self._finished(found)
+
+    @cached_property
+    def _parsing(self) -> Any:
+        import pyarrow as pa
+        from pyarrow import json
+
+        schema = pa.schema(
+            [
+                (column.name, to_arrow(column.type) if finish is None else pa.string())
+                for column, finish in zip(self._columns, self._finishes, strict=True)
+            ]
+        )
+        return json.ParseOptions(
+            explicit_schema=schema, newlines_in_values=True, unexpected_field_behavior="ignore"
+        )
+
+    def _finished(self, found: Any) -> Any | None:
+        import pyarrow as pa
+
+        arrays = []
+        for column, finish, array in zip(self._columns, self._finishes, found.columns, strict=True):
+            if self._rules.fail_on_missing and array.null_count:
+                return None
+            made = array if finish is None else finish(array)
+            if made is None or (isinstance(column.type, FloatType) and not _is_finite(made)):
+                return None
+            arrays.append(made)
+        return pa.RecordBatch.from_arrays(arrays, names=[column.name for column in self._columns])
+
+
+def is_plain(block: bytes, lines: int) -> bool:
+    """Return whether each line of a block begins and ends as an object, and holds only one."""
+    if not (block.startswith(b"{") and block.rstrip(b"\r\n").endswith(b"}")):
+        return False
+    between = block.count(b"}\n{") + (block.count(b"}\r\n{") if b"\r" in block else 0)
+    if between != lines - 1 or any(name in block for name in _NOT_JSON):
+        return False
+    if b"null" in block and _has_null_between(block):
+        return False
+    return block.isascii() or _is_utf8(block)
+
+
+def _has_null_between(block: bytes) -> bool:
+    return _NULL_AFTER_OBJECT.search(block) is not None
+
+
+def _is_utf8(block: bytes) -> bool:
+    try:
+        block.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_finite(array: Any) -> bool:
+    import pyarrow.compute as pc
+
+    return pc.all(pc.is_finite(array), min_count=0).as_py() is True
+
+
+def _is_native(kind: SqlType) -> bool:
+    match kind:
+        case BooleanType() | IntegerType() | FloatType() | DoubleType():
+            return True
+        case CharacterType() | DecimalType():
+            return True
+        case ArrayType():
+            return _is_native(kind.element)
+        case RowType():
+            return bool(kind.fields) and all(_is_native(each.type) for each in kind.fields)
+    return False
+
+
+def _finish_of(kind: SqlType, rules: JsonRules) -> Finish | None:
+    match kind:
+        case DateType():
+            return dates_of_texts
+        case TimeType():
+            return times_of_texts
+        case TimestampType() | TimestampLtzType():
+            return lambda texts: timestamps_of_texts(texts, kind, rules.iso)
+        case BytesType():
+            return _bytes_of_texts
+    return None
+
+
+def _bytes_of_texts(texts: Any) -> Any | None:
+    import pyarrow as pa
+
+    try:
+        values = [
+            None if text is None else base64.b64decode(text, validate=True)
+            for text in texts.to_pylist()
+        ]
+    except ValueError:
+        return None
+    return pa.array(values, pa.binary())

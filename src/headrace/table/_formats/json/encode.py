@@ -1,0 +1,167 @@
+"""Rows to JSON, a column at a time, as Flink writes it."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from headrace.common._types.java_text import double_text, float_text
+from headrace.errors import TypeMismatchError
+from headrace.sql.types import (
+    ArrayType,
+    BooleanType,
+    BytesType,
+    CharacterType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    MapType,
+    MultisetType,
+    RowType,
+    SqlType,
+    TimestampLtzType,
+    TimestampType,
+    TimeType,
+)
+from headrace.table._formats.moments import time_text, timestamp_text
+from headrace.table._formats.value_text import map_items, row_values
+
+Write = Callable[[Any], str]
+
+_STRING = json.JSONEncoder(ensure_ascii=False).encode
+
+
+@dataclass(frozen=True)
+class JsonWriting:
+    """Settings that change how rows are written."""
+
+    iso: bool = False
+    null_keys: str = "FAIL"
+    null_key: str = "null"
+    plain_decimals: bool = False
+    ignore_nulls: bool = False
+
+
+def object_encoder(
+    kind: RowType, writing: JsonWriting
+) -> Callable[[Sequence[Sequence[Any]]], list[str]]:
+    """Return a function from columns of Python values to the text of each row."""
+    writes = [_nullable(each.type, writing) for each in kind.fields]
+    names = [_STRING(each.name) for each in kind.fields]
+    if writing.ignore_nulls:
+        pairs = [*zip(names, writes, strict=True)]
+        return lambda columns: [_object(pairs, row) for row in zip(*columns, strict=True)]
+    template = "{" + ",".join(f"{name.replace('%', '%%')}:%s" for name in names) + "}"
+
+    def encode(columns: Sequence[Sequence[Any]]) -> list[str]:
+        texts = [[*map(write, column)] for write, column in zip(writes, columns, strict=True)]
+        return [template % row for row in zip(*texts, strict=True)]
+
+    return encode
+
+
+def _object(pairs: Sequence[tuple[str, Write]], values: Sequence[Any]) -> str:
+    fields = (
+        f"{name}:{write(value)}"
+        for (name, write), value in zip(pairs, values, strict=True)
+        if value is not None
+    )
+    return f"{{{','.join(fields)}}}"
+
+
+def _nullable(kind: SqlType, writing: JsonWriting) -> Write:
+    write = _writer_of(kind, writing)
+    return lambda value: "null" if value is None else write(value)
+
+
+def _writer_of(kind: SqlType, writing: JsonWriting) -> Write:
+    match kind:
+        case BooleanType():
+            return lambda value: "true" if value else "false"
+        case FloatType():
+            return _floating(float_text)
+        case DoubleType():
+            return _floating(double_text)
+        case DecimalType():
+            return _plain_decimal if writing.plain_decimals else decimal_text
+        case CharacterType():
+            return _STRING
+        case BytesType():
+            return lambda data: f'"{base64.b64encode(data).decode()}"'
+        case DateType():
+            return lambda day: f'"{day.isoformat()}"'
+        case TimeType():
+            return lambda moment: f'"{time_text(moment)}"'
+        case TimestampType() | TimestampLtzType():
+            return _timestamp_writer(kind, writing.iso)
+        case ArrayType():
+            element = _nullable(kind.element, writing)
+            return lambda values: f"[{','.join(map(element, values))}]"
+        case MapType():
+            return _map_writer(_nullable(kind.value, writing), writing)
+        case MultisetType():
+            return _map_writer(str, writing)
+        case RowType():
+            encode, names = object_encoder(kind, writing), [each.name for each in kind.fields]
+            return lambda row: encode([(value,) for value in row_values(row, names)])[0]
+    return str
+
+
+def _floating(text: Callable[[float], str]) -> Write:
+    # Flink writes NaN and infinities as strings.
+    return lambda value: text(value) if math.isfinite(value) else f'"{text(value)}"'
+
+
+def decimal_text(value: Decimal) -> str:
+    """Return a decimal as Java's ``BigDecimal.toString``, without zeros at the end."""
+    return _java_decimal(value)
+
+
+def _java_decimal(value: Decimal) -> str:
+    sign, figures, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    digits = "".join(map(str, figures))
+    adjusted = exponent + len(digits) - 1
+    minus = "-" if sign and any(figures) else ""
+    if exponent <= 0 and adjusted >= -6:
+        return minus + format(abs(value), "f")
+    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{minus}{digits[0]}{fraction}E{adjusted:+d}"
+
+
+def _plain_decimal(value: Decimal) -> str:
+    return format(value, "f")
+
+
+def _timestamp_writer(kind: SqlType, iso: bool) -> Write:
+    between = "T" if iso else " "
+    if isinstance(kind, TimestampLtzType):
+        utc = datetime.UTC
+        return lambda moment: f'"{timestamp_text(moment.astimezone(utc), between)}Z"'
+    return lambda moment: f'"{timestamp_text(moment, between)}"'
+
+
+def _map_writer(write: Write, writing: JsonWriting) -> Write:
+    def entries(value: Any) -> str:
+        texts: dict[str, str] = {}
+        for key, each in map_items(value):
+            if key is None:
+                if writing.null_keys == "FAIL":
+                    raise TypeMismatchError(
+                        "JSON format doesn't support to serialize map data with null keys",
+                        hint="set json.map-null-key.mode to DROP or LITERAL",
+                    )
+                if writing.null_keys == "DROP":
+                    continue
+                key = writing.null_key
+            texts[key] = write(each)
+        return f"{{{','.join(f'{_STRING(key)}:{text}' for key, text in texts.items())}}}"
+
+    return entries

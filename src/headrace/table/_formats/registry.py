@@ -1,0 +1,46 @@
+"""Formats by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from headrace.sql.rel import Columns
+from headrace.table._connectors.options import TableOption, find_named
+from headrace.table._formats.format import TableFormat
+
+_FORMATS = {
+    "json": "headrace.table._formats.json.format:JsonTableFormat",
+    "csv": "headrace.table._formats.csv.format:CsvTableFormat",
+}
+
+
+def find_format(identifier: str | None) -> type[TableFormat]:
+    """Return the class of a format.
+
+    Raises:
+        SqlValidationError: there is none of this name.
+    """
+    hint = "add 'format' = '…' to the table's WITH"
+    module, _, name = find_named("format", identifier, _FORMATS, hint).partition(":")
+    found: type[TableFormat] = getattr(import_module(module), name)
+    return found
+
+
+def format_options(kind: type[TableFormat], prefix: str = "") -> list[TableOption]:
+    """Return a format's options as a table has them, such as ``json.ignore-parse-errors``."""
+    return [option.prefixed(f"{prefix}{kind.identifier}.") for option in kind.options]
+
+
+def make_format(
+    kind: type[TableFormat],
+    table: str,
+    columns: Columns,
+    options: Mapping[str, Any],
+    prefix: str = "",
+) -> TableFormat:
+    """Return a format for columns, with its part of a table's parsed options."""
+    before = f"{prefix}{kind.identifier}."
+    own = {option.key: options[before + option.key] for option in kind.options}
+    return kind.create(table, columns, own)
