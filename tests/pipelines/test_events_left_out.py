@@ -89,18 +89,35 @@ class Named(SimpleCondition):
 
 
 class Opened(Named):
+    """A model, say: what it needs is loaded where partial matches are, and not in each source."""
+
+    opened = 0
+
     def open(self, runtime_context: Any) -> None:
-        """What it needs is loaded where partial matches are, and not in each source task too."""
+        Opened.opened += 1
+
+    def filter(self, value: Event) -> bool:
+        assert value[1] == "b", "asked for an event that a cheap condition has excluded"
+        return True
 
 
-@pytest.mark.parametrize(("condition", "asked"), [(Named("b"), True), (Opened("b"), False)])
+@pytest.mark.parametrize(
+    ("conditions", "asked"),
+    [([Named("b")], True), ([Opened("b")], False), ([Named("b"), Opened("b")], True)],
+)
 def test_conditions_with_an_open_of_their_own_are_asked_in_one_place(
-    condition: SimpleCondition, asked: bool
+    conditions: list[SimpleCondition], asked: bool
 ) -> None:
     keyed = StreamExecutionEnvironment().from_collection(events(0)).key_by(lambda event: event[0])
-    pattern = Pattern.begin("a").where(named("a")).followed_by("b").where(condition)
+    pattern = Pattern.begin("a").where(named("a")).followed_by("b")
+    for each in conditions:
+        pattern = pattern.where(each)
     matches = CEP.pattern(keyed, pattern).in_processing_time().select(len)
     assert ("Relevant events" in matches.explain()) is asked
+    if len(conditions) > 1:
+        Opened.opened = 0
+        assert run_pipeline(lambda _: {"found": matches})["found"]
+        assert Opened.opened == 1
 
 
 def test_a_failing_condition_fails_where_it_is_needed() -> None:

@@ -12,35 +12,21 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
-from headrace.operators.inspection import defines
-from headrace.operators.patterns.compiler import compile_stages
-from headrace.operators.patterns.shortcut import Check, relevance
-from headrace.operators.patterns.stages import Stage
+from headrace.operators.patterns.conditions import Condition
+from headrace.operators.patterns.shortcut import Check, any_holds
 from headrace.runtime.loops import Step
 from headrace.runtime.operator import Operator, OperatorSpec, PushWatermark
 from headrace.runtime.user_function import UserFunction
 
 
-def relevance_before_exchange(stages: tuple[Stage, ...], number_shows: bool) -> Check | None:
-    """Return whether an event may change anything, if senders can ask; None: they cannot.
-
-    Conditions with an ``open`` are opened where partial matches are, and only there.
-    """
-    functions = (function for stage in stages for function in stage.functions)
-    if any(defines(type(function.target), "open") for function in functions):
-        return None
-    return relevance(stages, compile_stages(stages), number_shows)
-
-
 @dataclass(frozen=True)
 class RelevantEventsSpec(OperatorSpec):
-    """The events that may change partial matches, and those that may be late.
+    """The events for which one of the conditions holds, and those that may be late.
 
-    ``number_shows``: see ``relevance``. ``may_be_late``: False in a batch and in processing time.
+    ``may_be_late``: False in a batch and in processing time.
     """
 
-    stages: tuple[Stage, ...]
-    number_shows: bool
+    conditions: tuple[Condition, ...]
     may_be_late: bool
     kind = "relevant-events"
     label = "Relevant events"
@@ -48,11 +34,10 @@ class RelevantEventsSpec(OperatorSpec):
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:
-        return tuple(function for stage in self.stages for function in stage.functions)
+        return tuple(function for each in self.conditions for function in each.functions)
 
     def copied(self) -> Self:
-        stages = tuple(stage.with_conditions(lambda each: each.copied()) for stage in self.stages)
-        return replace(self, stages=stages)
+        return replace(self, conditions=tuple(each.copied() for each in self.conditions))
 
     def build(self) -> Operator:
         return RelevantEventsOperator(self)
@@ -66,9 +51,8 @@ class RelevantEventsOperator(Operator):
         self.watermark_ms = MIN_WATERMARK
 
     def step(self) -> Step:
-        check = relevance_before_exchange(self._spec.stages, self._spec.number_shows)
-        assert check is not None, "the planner has asked"
-        names = {"node": self.node, "operator": self, "may_matter": _tolerant(check)}
+        may_matter = _tolerant(any_holds(self._spec.conditions))
+        names = {"node": self.node, "operator": self, "may_matter": may_matter}
         late = "timestamp is None or timestamp <= $operator.watermark_ms or "
         condition = f"if {late if self._spec.may_be_late else ''}$may_matter(value):"
         return Step(("node = $node", condition), names, forwards_record=True)

@@ -33,13 +33,10 @@ from headrace.operators.emission import (
     side_output_sender,
 )
 from headrace.operators.keyed import StatefulOperator
-from headrace.operators.patterns.before_exchange import (
-    RelevantEventsSpec,
-    relevance_before_exchange,
-)
+from headrace.operators.patterns.before_exchange import RelevantEventsSpec
 from headrace.operators.patterns.compiler import compile_stages
 from headrace.operators.patterns.matcher import Event, Matcher, Matches, PartialMatch
-from headrace.operators.patterns.shortcut import Select, relevance, selection
+from headrace.operators.patterns.shortcut import Select, conditions_to_ask, relevance, selection
 from headrace.operators.patterns.skips import NO_SKIP, Skip
 from headrace.operators.patterns.stages import Stage, describe
 from headrace.operators.patterns.stored import (
@@ -159,10 +156,11 @@ class PatternSpec(OperatorSpec):
 
     def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
         """Return a filter of relevant events; None if each event may change something."""
-        if relevance_before_exchange(self.stages, self.number_shows) is None:
+        automaton = compile_stages(self.stages)
+        conditions = conditions_to_ask(self.stages, automaton, self.number_shows)
+        if conditions is None:
             return None
-        may_be_late = self.is_event_time and not by_time
-        spec = RelevantEventsSpec(self.stages, self.number_shows, may_be_late)
+        spec = RelevantEventsSpec(conditions, may_be_late=self.is_event_time and not by_time)
         return Combiner(spec, replace(self, gets_relevant=True), sends_partials=False)
 
     def build(self) -> Operator:

@@ -9,9 +9,10 @@ for the loop's next event, and one that waits for the next stage. Together they 
 does, so such an event may be left out too, where their number does not show: in timeouts, and in
 what a skip strategy leaves of matches that begin with the same event.
 
-So conditions are evaluated for each event, also those that no partial match waits for. A costly one
-should follow a cheap one: ``where(cheap).where(costly)``. With a context as its second argument it
-is evaluated only for partial matches; if no cheap one comes before it, all events are kept.
+So conditions are evaluated for each event, also those that no partial match waits for. A condition
+with a context as its second argument, or an ``open`` of its own, is evaluated only for partial
+matches. A costly one should follow a cheap one, ``where(cheap).where(costly)``: if no cheap one
+comes before it, all events are kept.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from headrace.operators.inspection import defines
 from headrace.operators.patterns.automaton import Action, Automaton, Role, State
 from headrace.operators.patterns.conditions import (
     ALWAYS,
@@ -51,15 +53,27 @@ def relevance(
 
     ``number_shows``: whether it counts how many partial matches there are.
     """
+    asked = conditions_to_ask(stages, automaton, number_shows)
+    return None if asked is None else any_holds(asked)
+
+
+def conditions_to_ask(
+    stages: Iterable[Stage], automaton: Automaton, number_shows: bool
+) -> tuple[Condition, ...] | None:
+    """Return conditions of which one holds for each event that may change anything; None: none."""
     if sum(ways_of(automaton).values()) > _MOST_WAYS:
         return None
     conditions = {id(each): each for each in _conditions(stages)}
     if not _ignores_others(automaton, {*conditions}, number_shows):
         return None
-    checks = [_of_event(each) for each in conditions.values()]
-    if any(each is None for each in checks):
-        return None
-    return _any_of([_check(each) for each in checks if each is not None])
+    asked = [_of_event(each) for each in conditions.values()]
+    known = tuple(each for each in asked if each is not None)
+    return known if len(known) == len(asked) else None
+
+
+def any_holds(conditions: Iterable[Condition]) -> Check:
+    """Return a function that says whether one of the conditions holds for an event."""
+    return _any_of([_check(each) for each in conditions])
 
 
 def selection(check: Check) -> Select:
@@ -113,7 +127,9 @@ def _of_event(condition: Condition) -> Condition | None:
         case Always():
             return None
         case Call():
-            return None if condition.takes_context else condition
+            # What has an open() is costly, such as a model: it is asked where it is needed.
+            costly = defines(type(condition.function.target), "open")
+            return None if condition.takes_context or costly else condition
         case Subtype():
             return condition
         case And():
@@ -132,7 +148,7 @@ def _all_of_event(parts: Sequence[Condition]) -> Condition | None:
         if of_event is not None:
             known.append(of_event)
         # The next one is called only where this one holds: it may rely on that, or cost much.
-        if not _is_of_event(part):
+        if of_event is None or not _is_of_event(part):
             break
     if len(known) < 2:
         return known[0] if known else None

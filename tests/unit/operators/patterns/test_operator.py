@@ -608,7 +608,9 @@ class Opened(SimpleCondition):
 def test_conditions_are_opened(is_event_time: bool) -> None:
     pattern = Pattern.begin("a").where(Opened()).one_or_more().until(Opened())
     with harness(pattern, is_event_time=is_event_time, function=Found()) as task:
-        give(task, "b@1")
+        give(task, "b@1")  # kept until its time: what has an open() is asked once it is needed
+        if is_event_time:
+            task.advance_watermark(1)
         assert is_clean(task)
     with harness(Pattern.begin("a").where(Opened()), is_event_time=is_event_time) as task:
         give(task, "a@2")
