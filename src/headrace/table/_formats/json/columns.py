@@ -85,7 +85,7 @@ class JsonColumns:
             ]
         )
         return json.ParseOptions(
-            explicit_schema=schema, newlines_in_values=True, unexpected_field_behavior="ignore"
+            explicit_schema=schema, newlines_in_values=False, unexpected_field_behavior="ignore"
         )
 
     def _finished(self, found: Any) -> Any | None:
