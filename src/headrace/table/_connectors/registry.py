@@ -11,6 +11,8 @@ _CONNECTORS = {
     "filesystem": "headrace.table._connectors.filesystem.connector:FilesystemConnector",
     "datagen": "headrace.table._connectors.datagen:DatagenConnector",
     "print": "headrace.table._connectors.print_connector:PrintConnector",
+    "kafka": "headrace.table._connectors.kafka.connector:KafkaConnector",
+    "upsert-kafka": "headrace.table._connectors.kafka.connector:UpsertKafkaConnector",
     "blackhole": "headrace.table._connectors.blackhole:BlackholeConnector",
 }
 

@@ -84,6 +84,10 @@ class TableFormat(ABC):
         """Return the rows of the lines of a text; an index is that of a line."""
         return self.decode(split_lines(lines))
 
+    def is_complete(self, block: bytes) -> bool:
+        """Return whether no value goes on after a block of lines."""
+        return True
+
     @abstractmethod
     def encode(self, columns: Sequence[Sequence[Any]], kinds: Sequence[int] | None) -> list[bytes]:
         """Return the value of each row.

@@ -13,6 +13,8 @@ from headrace.table._formats.format import TableFormat
 _FORMATS = {
     "json": "headrace.table._formats.json.format:JsonTableFormat",
     "csv": "headrace.table._formats.csv.format:CsvTableFormat",
+    "debezium-json": "headrace.table._formats.debezium_json:DebeziumJsonFormat",
+    "raw": "headrace.table._formats.raw:RawFormat",
 }
 
 

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.common._storage.locations import open_file
 from headrace.connector import BadRecord, Chunk, ColumnChunk
+from headrace.datastream.formats._csv.columns import BOM
 from headrace.datastream.formats._lines import (
     CORRUPT_ERRORS,
+    SAMPLE_BYTES,
     LineDecoder,
     StreamFormat,
     corrupt_chunk,
@@ -66,11 +69,32 @@ class TableLines(StreamFormat):
     def _blocks(
         self, file: Any, path: str, start: int, end: int, extent: int
     ) -> Iterator[tuple[int, bytes]]:
-        if not is_compressed(path):
-            yield from line_blocks(file, start, end, extent)
-            return
-        for position, lines in line_runs(file, start, None, None):
-            yield position, b"".join(lines)
+        """Yield blocks of lines with their positions; a value is in one of them."""
+        if is_compressed(path):
+            runs = line_runs(file, start, None, None)
+            blocks = ((position, b"".join(lines)) for position, lines in runs)
+        else:
+            blocks = line_blocks(file, start, end, extent)
+        waiting, began = b"", start
+        for position, block in blocks:
+            if position == 0 and block.startswith(BOM):
+                position, block = len(BOM), block.removeprefix(BOM)
+            if waiting:
+                position, block, waiting = began, waiting + block, b""
+            if self.format.is_complete(block):
+                yield position, block
+            else:
+                waiting, began = block, position
+        if waiting:
+            yield began, waiting
+
+    def is_splittable(self, path: str) -> bool:
+        """Return whether values seem to end where lines do, in the first bytes of the file."""
+        if is_compressed(path):
+            return False
+        with open_file(path) as file:
+            sample = file.read(SAMPLE_BYTES)
+        return all(map(self.format.is_complete, sample.splitlines()[:-1] or [sample]))
 
 
 @dataclass

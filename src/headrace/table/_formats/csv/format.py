@@ -19,7 +19,7 @@ from headrace.sql.rel import Columns
 from headrace.table._connectors.options import TableOption
 from headrace.table._formats.csv.encode import CsvWriting, line_encoder
 from headrace.table._formats.csv.values import CsvRules, arrays_of_texts, field_reader
-from headrace.table._formats.format import Decoded, TableFormat
+from headrace.table._formats.format import Decoded, TableFormat, split_lines
 from headrace.table._formats.rows import RowsBuilder, decode_in_parts
 
 _DELIMITER = TableOption("field-delimiter", default=",")
@@ -86,7 +86,24 @@ class CsvTableFormat(TableFormat):
     def decode_lines(self, lines: bytes) -> Decoded:
         count = lines.count(b"\n") + (not lines.endswith(b"\n"))
         batch = self._decode_block(lines, count)
-        return super().decode_lines(lines) if batch is None else Decoded(batch)
+        if batch is not None:
+            return Decoded(batch)
+        found = split_lines(lines)
+        mark = self._counted_quote
+        if mark is not None and mark in lines and any(line.count(mark) % 2 for line in found):
+            return self._decode_one_by_one(_joined(found, mark), 0)
+        return self.decode(found)
+
+    def is_complete(self, block: bytes) -> bool:
+        """Return whether no quoted field goes on after a block of lines."""
+        mark = self._counted_quote
+        return mark is None or block.count(mark) % 2 == 0
+
+    @property
+    def _counted_quote(self) -> bytes | None:
+        """The mark of quoted fields, if each of them has an even number of these."""
+        dialect = self.dialect
+        return None if dialect.quote is None or dialect.escape else dialect.quote.encode()
 
     def encode(self, columns: Sequence[Sequence[Any]], kinds: Sequence[int] | None) -> list[bytes]:
         return self._encode(columns)
@@ -94,6 +111,8 @@ class CsvTableFormat(TableFormat):
     def _decode_block(self, block: bytes, count: int) -> Any | None:
         import pyarrow as pa
 
+        if self.allow_comments and b"#" in block:
+            return None  # comments may follow blanks
         found = self._texts.batch(block)
         if found is None or found.num_rows != count:
             return None
@@ -123,27 +142,58 @@ class CsvTableFormat(TableFormat):
         csv.field_size_limit(max(csv.field_size_limit(), sys.maxsize))
         return [field_reader(column.type, self.rules) for column in self.columns]
 
-    def _decode_one_by_one(self, values: Sequence[bytes], first: int) -> Decoded:
+    def _decode_one_by_one(self, values: Sequence[bytes | None], first: int) -> Decoded:
         reads, rows = self._reads, RowsBuilder(self.schema, first)
-        options, ignore = self.dialect.options() | {"strict": False}, self.rules.ignore_errors
+        options, ignore = self.dialect.options(), self.rules.ignore_errors
         for index, value in enumerate(values):
+            if value is None:
+                continue
             try:
                 text = value.decode()
-                if not text or (self.allow_comments and text.startswith("#")):
+                if self.allow_comments and text.lstrip().startswith("#"):
                     continue
-                (fields,) = csv.reader([text], **options)
-                rows.add(index, self._row_of(fields, reads))
+                fields = next(csv.reader([text], **options), None) or [""]
+                row = self._row_of(fields, reads)
+                if row is not None:
+                    rows.add(index, row)
             except (ValueError, ArithmeticError, csv.Error) as error:
                 if not ignore:
                     rows.bad(index, str(error) or type(error).__name__)
         return rows.build(len(values))
 
-    def _row_of(self, fields: Sequence[str], reads: Sequence[Any]) -> list[Any]:
-        if len(fields) != len(reads):
+    def _row_of(self, fields: list[str], reads: Sequence[Any]) -> list[Any] | None:
+        """Return the values of a row; None: a row with too many fields is left out.
+
+        Where errors are ignored, fields that are missing are NULL.
+        """
+        if len(fields) == len(reads):
+            return [read(text) for read, text in zip(reads, fields, strict=True)]
+        if not self.rules.ignore_errors:
             raise ValueError(
                 f"Row length mismatch. {len(reads)} fields expected but was {len(fields)}."
             )
-        return [read(text) for read, text in zip(reads, fields, strict=True)]
+        if len(fields) > len(reads):
+            return None
+        found = [read(text) for read, text in zip(reads, fields, strict=False)]
+        return found + [None] * (len(reads) - len(found))
+
+
+def _joined(lines: Sequence[bytes], mark: bytes) -> list[bytes | None]:
+    """Return lines, where one whose quoted field goes on has those after it; these are None."""
+    found: list[bytes | None] = []
+    opened: list[bytes] = []
+    first = 0
+    for line in lines:
+        if not opened:
+            first = len(found)
+        opened.append(line)
+        found.append(None)
+        if sum(part.count(mark) for part in opened) % 2 == 0:
+            found[first] = b"\n".join(opened)
+            opened = []
+    if opened:
+        found[first] = b"\n".join(opened)
+    return found
 
 
 def unescape(text: str) -> str:

@@ -78,14 +78,9 @@ class JsonColumns:
         import pyarrow as pa
         from pyarrow import json
 
-        schema = pa.schema(
-            [
-                (column.name, to_arrow(column.type) if finish is None else pa.string())
-                for column, finish in zip(self._columns, self._finishes, strict=True)
-            ]
-        )
+        schema = pa.schema([(column.name, _read_as(column.type)) for column in self._columns])
         return json.ParseOptions(
-            explicit_schema=schema, newlines_in_values=True, unexpected_field_behavior="ignore"
+            explicit_schema=schema, newlines_in_values=False, unexpected_field_behavior="ignore"
         )
 
     def _finished(self, found: Any) -> Any | None:
@@ -155,7 +150,41 @@ def _finish_of(kind: SqlType, rules: JsonRules) -> Finish | None:
             return lambda texts: timestamps_of_texts(texts, kind, rules.iso)
         case BytesType():
             return _bytes_of_texts
+        case RowType() if not _is_native(kind) and all(
+            _is_native(each.type) or _finish_of(each.type, rules) for each in kind.fields
+        ):
+            return _row_finish(kind, rules)
     return None
+
+
+def _read_as(kind: SqlType) -> Any:
+    """Return the Arrow type with which pyarrow.json reads a field."""
+    import pyarrow as pa
+
+    match kind:
+        case DateType() | TimeType() | TimestampType() | TimestampLtzType() | BytesType():
+            return pa.string()
+        case RowType():
+            return pa.struct([(each.name, _read_as(each.type)) for each in kind.fields])
+    return to_arrow(kind)
+
+
+def _row_finish(kind: RowType, rules: JsonRules) -> Finish:
+    finishes = [_finish_of(each.type, rules) for each in kind.fields]
+
+    def finish(rows: Any) -> Any | None:
+        import pyarrow as pa
+
+        found = []
+        for place, finish_field in enumerate(finishes):
+            field = rows.field(place)
+            made = field if finish_field is None else finish_field(field)
+            if made is None:
+                return None
+            found.append(made)
+        return pa.StructArray.from_arrays(found, fields=[*to_arrow(kind)], mask=rows.is_null())
+
+    return finish
 
 
 def _bytes_of_texts(texts: Any) -> Any | None:

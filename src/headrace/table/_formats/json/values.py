@@ -41,6 +41,7 @@ _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _FLOATING = re.compile(
     r"([+-]?(?:NaN|Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?))[fFdD]?", re.ASCII
 )
+_HEXADECIMAL = re.compile(r"[+-]?0[xX][0-9a-fA-F.]+[pP][+-]?\d+[fFdD]?", re.ASCII)
 _BLANKS = "".join(map(chr, range(33)))
 """What Java's ``trim`` removes."""
 _EXACT = Context(prec=2000)
@@ -193,7 +194,8 @@ def write_tree(value: Any) -> str:
 def _read_boolean(value: Any) -> bool:
     if isinstance(value, bool):
         return value
-    return _scalar_text(value).strip(_BLANKS).lower() == "true"
+    # As in Flink, an object or array is false.
+    return isinstance(value, str) and value.strip(_BLANKS).lower() == "true"
 
 
 def _integer_reader(bits: int, *, truncates: bool) -> Read:
@@ -227,10 +229,13 @@ def _whole_part(text: str) -> int:
 def _read_double(value: Any) -> float:
     if not isinstance(value, str):
         raise ValueError(f"{text_of(value):.80} is no number")
-    found = _FLOATING.fullmatch(value.strip(_BLANKS))
-    if found is None:
-        raise ValueError(f"{value!r:.80} is no number")
-    return float(found[1])
+    text = value.strip(_BLANKS)
+    found = _FLOATING.fullmatch(text)
+    if found is not None:
+        return float(found[1])
+    if _HEXADECIMAL.fullmatch(text):
+        return float.fromhex(text.rstrip("fFdD"))
+    raise ValueError(f"{value!r:.80} is no number")
 
 
 def _read_float(value: Any) -> float:

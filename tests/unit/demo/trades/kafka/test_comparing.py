@@ -60,6 +60,9 @@ class NoContext:
     def get_partitions_for_topic(self, topic: str) -> list[int]:
         raise AssertionError("nobody asks")
 
+    def get_parallel_instance_id(self) -> int:
+        raise AssertionError("nobody asks")
+
 
 def written(schema: KafkaRecordSerializationSchema, element: Any, timestamp: int | None) -> Any:
     """The record that a worker writes, which got the schema from the driver."""

@@ -42,6 +42,9 @@ class KafkaSinkContext(Protocol):
             JobError: there is no such topic, or no broker answers.
         """
 
+    def get_parallel_instance_id(self) -> int:
+        """Return the number of the task that writes, from 0."""
+
 
 class KafkaTopicSelector(ABC):
     """Chooses the topic of a record."""
@@ -71,6 +74,16 @@ class KafkaRecordSerializationSchema(ABC):
         ``timestamp``: the element's event time; None if it has none, or if the sink writes the
         time of sending.
         """
+
+    def serialize_all(
+        self, elements: Sequence[Any], context: KafkaSinkContext, timestamps: Sequence[int | None]
+    ) -> Iterable[KafkaProducerRecord | None]:
+        """Return the Kafka record of each element; by default, ``serialize`` for each."""
+        serialize = self.serialize
+        return (
+            serialize(element, context, timestamp)
+            for element, timestamp in zip(elements, timestamps, strict=True)
+        )
 
     @property
     def topic(self) -> str:

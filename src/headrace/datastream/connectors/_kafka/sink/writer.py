@@ -84,11 +84,9 @@ class KafkaWriter(SinkWriter):
 
     def _write_each(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
         """Serialize records one by one, check their timestamps by topic, and send them."""
-        serialize = self._schema.serialize
         records: list[KafkaProducerRecord] = []
         of_topics: dict[str, list[KafkaProducerRecord]] = {}
-        for value, timestamp in zip(values, timestamps, strict=True):
-            record = serialize(value, self, timestamp)
+        for record in self._schema.serialize_all(values, self, timestamps):
             if record is None:
                 continue
             if not isinstance(record, KafkaProducerRecord):
@@ -131,6 +129,10 @@ class KafkaWriter(SinkWriter):
             self._session = self._begin_session(topic)
             self._done_before = self._session is None
         return not self._done_before
+
+    def get_parallel_instance_id(self) -> int:
+        """Return the number of the task, from 0, for schemas."""
+        return self._context.partition
 
     def get_partitions_for_topic(self, topic: str) -> Sequence[int]:
         """Return the numbers of a topic's partitions, for schemas."""

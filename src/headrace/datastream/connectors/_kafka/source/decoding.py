@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import NoneType
 from typing import Any
 
@@ -32,6 +32,10 @@ class Decoding:
         self._decode_values: Callable[[Sequence[bytes]], list[Any]] | None = None
         if isinstance(schema, ValueOnly):
             self._decode_values = schema.schema.deserialize_all
+
+    def chunks(self, messages: Sequence[Any]) -> Iterator[Chunk]:
+        """Yield the records of messages (see ``chunk``)."""
+        yield self.chunk(messages)
 
     def chunk(self, messages: Sequence[Any]) -> Chunk:
         """Return the records of messages, with Kafka's timestamps.

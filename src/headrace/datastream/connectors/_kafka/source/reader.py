@@ -47,6 +47,7 @@ class KafkaReader(SplitReader):
     on_missing: str = "fail"
     on_changed: str = "fail"
     timeout_ms: int = 300_000
+    chunk_records: int = CHUNK_RECORDS
     _open: dict[Split, Cursor] = field(default_factory=dict)
     _client: Cluster | None = None
 
@@ -76,14 +77,18 @@ class KafkaReader(SplitReader):
             self._close_cursor(split)  # its position is unknown now
             raise
 
-    def _read_chunks(self, split: Split, at: int, end: int) -> Iterator[Chunk]:
+    def _make_decoding(self, split: Split) -> Any:
+        """Return an object whose ``chunks(messages)`` gives the records of some messages."""
+        return Decoding(split, self.deserializer, self.tagged)
+
+    def _read_chunks(self, split: Split, at: int, end: int) -> Iterator[Any]:
         """Read a range, as ``read`` does, of a topic that exists.
 
         Raises:
             _TopicGone: the topic does not exist.
         """
         cursor = self._get_cursor(split, at)
-        decoding = Decoding(split, self.deserializer, self.tagged)
+        decoding = self._make_decoding(split)
         retried_s, has_returned_records = 0.0, False
         while cursor.at < end:
             try:
@@ -99,7 +104,7 @@ class KafkaReader(SplitReader):
                 self._check_topic_after_read(split, at, has_returned_records=has_returned_records)
             if messages:
                 has_returned_records = True
-                yield decoding.chunk(messages)
+                yield from decoding.chunks(messages)
 
     def _take_messages(self, cursor: Cursor, split: Split, end: int) -> Sequence[Any]:
         """Return the next messages; none if there is a gap.
@@ -111,7 +116,7 @@ class KafkaReader(SplitReader):
         silent_s = 0.0
         before = cursor.at
         while True:
-            messages = cursor.take_messages(end, CHUNK_RECORDS, WAIT_S)
+            messages = cursor.take_messages(end, self.chunk_records, WAIT_S)
             if messages or cursor.at > before:
                 return messages
             silent_s += WAIT_S

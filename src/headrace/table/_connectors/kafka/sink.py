@@ -1,0 +1,104 @@
+"""Rows of a table as messages of Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from headrace.common.changelog_mode import ChangelogMode
+from headrace.common.types import Row, RowKind
+from headrace.datastream.connectors._kafka.sink.serialization import (
+    Headers,
+    KafkaProducerRecord,
+    KafkaRecordSerializationSchema,
+    KafkaSinkContext,
+)
+from headrace.datastream.connectors._kafka.sink.sink import KafkaSink
+from headrace.table._connectors.chunks import python_columns
+from headrace.table._connectors.kafka.parts import MessageParts
+from headrace.table._formats.value_text import map_items
+
+_DELETIONS = frozenset({RowKind.DELETE.value, RowKind.UPDATE_BEFORE.value})
+
+
+@dataclass(frozen=True)
+class TableRecordSerializer(KafkaRecordSerializationSchema):
+    """Encodes many rows together. ``partitioner``: default, fixed or round-robin."""
+
+    parts: MessageParts
+    to_topic: str
+    partitioner: str = "default"
+
+    @property
+    def topic(self) -> str:
+        return self.to_topic
+
+    def serialize(
+        self, element: Any, context: KafkaSinkContext, timestamp: int | None
+    ) -> KafkaProducerRecord | None:
+        (record,) = self.serialize_all((element,), context, (timestamp,))
+        return record
+
+    def serialize_all(
+        self, elements: Sequence[Row], context: KafkaSinkContext, timestamps: Sequence[int | None]
+    ) -> Iterator[KafkaProducerRecord]:
+        parts = self.parts
+        names = [column.name for column in parts.columns]
+        columns = dict(zip(names, python_columns(elements, len(names)), strict=True))
+        kinds = [row.get_row_kind().value for row in elements]
+        keys: Sequence[bytes | None] = [None] * len(elements)
+        if parts.key is not None:
+            keys = parts.key.encode([columns[name] for name in parts.key_columns], None)
+        values = self._values(columns, kinds)
+        headers: Sequence[Headers] = [()] * len(elements)
+        for each in parts.metadata:
+            if each.key == "headers":
+                headers = [tuple(map_items(found or {})) for found in columns[each.name]]
+            else:
+                timestamps = [
+                    None if moment is None else round(moment.timestamp() * 1000)
+                    for moment in columns[each.name]
+                ]
+        partitions = self._partitions(context, len(elements))
+        rows = zip(values, keys, timestamps, partitions, headers, strict=True)
+        for value, key, timestamp, partition, of_row in rows:
+            yield KafkaProducerRecord(self.to_topic, value, key, timestamp, partition, of_row)
+
+    def _values(
+        self, columns: dict[str, Sequence[Any]], kinds: Sequence[int]
+    ) -> Sequence[bytes | None]:
+        parts = self.parts
+        of_value = [columns[name] for name in parts.value_columns]
+        if not parts.upserts:
+            changes = None if set(kinds) <= {RowKind.INSERT.value} else kinds
+            return parts.value.encode(of_value, changes)
+        found: list[bytes | None] = [*parts.value.encode(of_value, None)]
+        for place, kind in enumerate(kinds):
+            if kind in _DELETIONS:
+                found[place] = None
+        return found
+
+    def _partitions(self, context: KafkaSinkContext, count: int) -> Sequence[int | None]:
+        if self.partitioner == "default":
+            return [None] * count
+        there = context.get_partitions_for_topic(self.to_topic)
+        task = context.get_parallel_instance_id()
+        if self.partitioner == "fixed":
+            return [there[task % len(there)]] * count
+        return [there[(task + place) % len(there)] for place in range(count)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableKafkaSink(KafkaSink):
+    """Writes the rows of a table to a topic."""
+
+    mode: ChangelogMode = field(default_factory=ChangelogMode.insert_only)
+
+    @property
+    def accepts(self) -> ChangelogMode | None:
+        return self.mode
+
+    @property
+    def takes_columns(self) -> bool:
+        return True

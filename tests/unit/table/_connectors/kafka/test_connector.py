@@ -1,0 +1,159 @@
+"""Tables in Kafka: keys, values, metadata, upserts; over a broker in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from headrace.common.changelog_mode import ChangelogMode
+from headrace.common.types import Row, RowKind, row_of
+from headrace.connector import DeliveryGuarantee
+from headrace.errors import DecodeError, SqlValidationError
+from headrace.sql.types import BIGINT, BYTES, INT, STRING, MapType, TimestampLtzType
+from headrace.table._connectors.connector import MetadataColumn, TableRequest
+from headrace.table._connectors.kafka.connector import KafkaConnector, UpsertKafkaConnector
+from tests.connectors.fake_kafka import BROKERS, Broker, FakeClients, Log
+from tests.unit.table.harness import columns, rows
+
+TO = {"properties.bootstrap.servers": "fake:1", "topic": "t"}
+JSON = TO | {"format": "json", "scan.startup.mode": "earliest-offset"}
+ENDING = JSON | {"scan.bounded.mode": "latest-offset"}
+TWO = columns(a=BIGINT, b=STRING)
+CLIENTS = FakeClients("table")
+
+
+@pytest.fixture
+def log() -> Iterator[Log]:
+    BROKERS["table"] = broker = Broker()
+    yield broker.create("t")[0]
+    del BROKERS["table"]
+
+
+def read(options: dict[str, str], of: Any = TWO, **request: Any) -> list[Any]:
+    return rows(KafkaConnector(CLIENTS).source(TableRequest("t", of, options, **request)))
+
+
+def test_values_are_rows_and_messages_without_one_are_none(log: Log) -> None:
+    log.add(b'{"a": 1, "b": "x"}', None, b'[{"a": 2}, {"a": "3"}]', gap=1)
+    assert [*map(tuple, read(ENDING))] == [(1, "x"), (2, None), (3, None)]
+
+
+def test_a_bad_value_names_its_offset(log: Log) -> None:
+    log.add(b'{"a": 1}', b'{"a": "x"}')
+    with pytest.raises(DecodeError) as raised:
+        read(ENDING)
+    assert "offset:" in str(raised.value) and '{"a": "x"}' in str(raised.value)
+
+
+def test_keys_values_and_metadata(log: Log) -> None:
+    log.add(b'{"b": "x"}', name=b"7", more=(("h", b"1"), ("h", b"2")), time_ms=5)
+    log.add(b'{"b": "y"}')
+    of = columns(
+        k_a=BIGINT,
+        b=STRING,
+        topic=STRING,
+        p=INT,
+        o=BIGINT,
+        t=TimestampLtzType(3),
+        h=MapType(STRING, BYTES),
+        tt=STRING,
+    )
+    keys = {"p": "partition", "o": "offset", "t": "timestamp", "h": "headers"}
+    keys |= {"topic": "topic", "tt": "timestamp-type"}
+    options = ENDING | {
+        "key.format": "csv",
+        "key.fields": "k_a",
+        "key.fields-prefix": "k_",
+        "value.fields-include": "EXCEPT_KEY",
+    }
+    metadata = tuple(MetadataColumn(name, key, virtual=True) for name, key in keys.items())
+    found = read(options, of, metadata=metadata)
+    at = datetime(1970, 1, 1, 0, 0, 0, 5000, UTC)
+    assert tuple(found[0]) == (7, "x", "t", 0, 0, at, [("h", b"2")], "CreateTime")
+    assert tuple(found[1])[:2] == (None, "y")
+
+
+def test_upserts(log: Log) -> None:
+    log.add(b'{"a": 1, "b": "x"}', b'{"a": 1, "b": "y"}', None, name=b'{"a": 1}')
+    options = TO | {"key.format": "json", "value.format": "json"}
+    options |= {"scan.bounded.mode": "latest-offset"}
+    request = TableRequest("t", TWO, options, primary_key=("a",))
+    table = UpsertKafkaConnector(CLIENTS).source(request)
+    assert table.mode == ChangelogMode.upsert()
+    found = [(row.get_row_kind(), *row) for row in rows(table)]
+    assert found == [
+        (RowKind.UPDATE_AFTER, 1, "x"),
+        (RowKind.UPDATE_AFTER, 1, "y"),
+        (RowKind.DELETE, 1, None),
+    ]
+
+
+class Context:
+    def get_partitions_for_topic(self, topic: str) -> Sequence[int]:
+        return [0, 1, 2]
+
+    def get_parallel_instance_id(self) -> int:
+        return 4
+
+
+def written(connector: KafkaConnector, given: list[Row], **request: Any) -> list[Any]:
+    sink: Any = connector.sink(TableRequest("t", **request)).sink
+    return [*sink.record_serializer.serialize_all(given, Context(), [None] * len(given))]
+
+
+def test_rows_are_written_with_keys_headers_and_timestamps() -> None:
+    options = TO | {"format": "json", "key.format": "json", "key.fields": "a"}
+    of = (*TWO, *columns(t=TimestampLtzType(3), h=MapType(STRING, BYTES)))
+    metadata = (MetadataColumn("t", "timestamp"), MetadataColumn("h", "headers"))
+    at = datetime(1970, 1, 1, 0, 0, 0, 5000, UTC)
+    row = row_of(("a", "b", "t", "h"), [1, "x", at, [("n", b"v")]])
+    options |= {"sink.partitioner": "fixed"}
+    (record,) = written(KafkaConnector(), [row], columns=of, options=options, metadata=metadata)
+    assert record == ("t", b'{"a":1,"b":"x"}', b'{"a":1}', 5, 1, (("n", b"v"),))
+
+
+def test_upserts_delete_by_messages_without_values() -> None:
+    options = TO | {"key.format": "json", "value.format": "json"}
+    given = [row_of(("a", "b"), [1, "x"]), row_of(("a", "b"), [1, "x"])]
+    given[1].set_row_kind(RowKind.DELETE)
+    found = written(UpsertKafkaConnector(), given, columns=TWO, options=options, primary_key=("a",))
+    assert [(record.key, record.value) for record in found] == [
+        (b'{"a":1}', b'{"a":1,"b":"x"}'),
+        (b'{"a":1}', None),
+    ]
+
+
+def test_exactly_once() -> None:
+    options = TO | {"format": "json", "sink.delivery-guarantee": "exactly-once"}
+    with pytest.raises(SqlValidationError, match="transactional-id-prefix"):
+        KafkaConnector().sink(TableRequest("t", TWO, options))
+    options |= {"sink.transactional-id-prefix": "p"}
+    sink: Any = KafkaConnector().sink(TableRequest("t", TWO, options)).sink
+    assert sink.delivery_guarantee is DeliveryGuarantee.EXACTLY_ONCE
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"format": "json", "topic": "t"}, "bootstrap.servers"),
+        (TO | {"format": "json", "topic-pattern": "t.*"}, "one of the options"),
+        (JSON | {"key.format": "json"}, "set together"),
+        (JSON | {"key.format": "json", "key.fields": "x"}, "is no column"),
+        (JSON | {"scan.startup.mode": "timestamp"}, "timestamp-millis"),
+        (JSON | {"scan.startup.mode": "earliest"}, "one of earliest-offset"),
+        (JSON | {"value.format": "json"}, "both"),
+        (JSON | {"sink.buffer-flush.max-rows": "1"}, "unknown option"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, str], said: str) -> None:
+    with pytest.raises(SqlValidationError, match=said):
+        KafkaConnector(CLIENTS).source(TableRequest("t", TWO, options))
+
+
+def test_upserts_need_a_key() -> None:
+    options = TO | {"key.format": "json", "value.format": "json"}
+    with pytest.raises(SqlValidationError, match="PRIMARY KEY"):
+        UpsertKafkaConnector().source(TableRequest("t", TWO, options))
