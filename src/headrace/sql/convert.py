@@ -14,7 +14,8 @@ from sqlglot import exp
 from headrace.errors import SqlValidationError
 from headrace.sql import literals
 from headrace.sql.calls import cast, resolve_call, unknown_function
-from headrace.sql.expressions import Expression, Literal
+from headrace.sql.expressions import Call, Expression, Literal
+from headrace.sql.functions.json import returning
 from headrace.sql.functions.table import FUNCTIONS
 from headrace.sql.types import (
     BOOLEAN,
@@ -330,11 +331,11 @@ class Converter:
             else:
                 options.append(f"DEFAULT {words}")
                 values.append(self.expression(value))
-        if target is not None:
-            from headrace.sql.functions.json_paths import returning
-
-            return returning(name, values, tuple(options), target)
-        return resolve_call(name, values, tuple(options))
+        call = resolve_call(name, values, tuple(options))
+        if target is None:
+            return call
+        assert isinstance(call, Call)
+        return returning(call, target)
 
 
 _SIGNS_ONLY = frozenset(

@@ -14,6 +14,7 @@ from headrace.sql.expressions import Call, ColumnRef, Expression, Literal, walk
 from headrace.sql.functions.conditional import choose
 from headrace.sql.functions.function import Function, Session
 from headrace.sql.functions.kernels import as_array, cast_arrow, is_scalar
+from headrace.sql.functions.random_numbers import CALL_ROWS
 from headrace.sql.functions.table import FUNCTIONS
 from headrace.sql.types import SqlType, to_arrow
 
@@ -87,6 +88,7 @@ class _Program:
         self.schema = schema
         self.steps: list[_Step] = []
         self._slots: dict[Expression, int] = {}
+        self._random_calls = 0
 
     def add(self, expression: Expression) -> int:
         """Return the slot of an expression; equal ones have the same."""
@@ -134,11 +136,13 @@ class _Program:
         kernel, kind = function.kernel, to_arrow(call.type)
         slots = [self.add(each) for each in call.arguments]
         numbered = not function.deterministic
+        first = self._random_calls * CALL_ROWS
+        self._random_calls += numbered
 
         def step(frame: _Frame) -> Any:
             values = [*map(frame.value, slots)]
             if numbered:
-                values.insert(0, frame.row_numbers())
+                values.insert(0, frame.row_numbers(first))
             return cast_arrow(kernel(call, values, frame.session), kind)
 
         if any(isinstance(each, ColumnRef) for each in walk(call)) or not _is_constant(call):
@@ -178,15 +182,17 @@ class _Frame:
             values[slot] = self.program.steps[slot](self)
         return values[slot]
 
-    def row_numbers(self) -> Any:
-        """Return the number of each row, as int64."""
+    def row_numbers(self, first: int = 0) -> Any:
+        """Return the number of each row, from ``first``, as int64."""
         import numpy as np
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         if self._numbers is None:
-            first = self.session.first_row
-            self._numbers = pa.array(np.arange(first, first + self.batch.num_rows, dtype=np.int64))
-        return self._numbers
+            start = self.session.first_row
+            end = start + self.batch.num_rows
+            self._numbers = pa.array(np.arange(start, end, dtype=np.int64))
+        return pc.add(self._numbers, first) if first else self._numbers
 
     def value_where(self, slot: int, mask: Any, lazy: bool) -> Any:
         """Return the value of a step; if it is lazy, for the rows of a mask, and NULL for others.
