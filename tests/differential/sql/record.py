@@ -71,6 +71,7 @@ class Flink:
             "rest.address": "localhost",
             "rest.port": str(self.port),
             "client.retry-period": "10 ms",
+            "restart-strategy.type": "none",
         }
         for key, value in (own | SETTINGS | settings).items():
             config.setString(key, value)
