@@ -43,7 +43,6 @@ SETTINGS = {
     "parallelism.default": "1",
     "table.local-time-zone": "UTC",
     "pipeline.auto-watermark-interval": "0 ms",
-    "restart-strategy.type": "none",
 }
 
 _HEADER = re.compile(r"-- ([a-z][a-z ]*): *(.*)")

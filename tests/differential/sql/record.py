@@ -34,6 +34,7 @@ from tests.differential.sql.cases import DATA, GOLDENS, MODES, SETTINGS, Case, a
 
 _CAUSE = re.compile(r"(?:Caused by: |: )?((?:[a-z]\w*\.)+[A-Z][\w$]*)(?:: (.*))?")
 _NODE = re.compile(r"([ :|+-]*)(\w+)\(.*?(?:changelogMode=\[([\w,~]*)\])?\)?")
+_NUMBERED = re.compile(r"\b(rel|RelSubset)#\d+")
 _PLAN = "== Optimized Physical Plan =="
 
 
@@ -71,6 +72,7 @@ class Flink:
             "rest.address": "localhost",
             "rest.port": str(self.port),
             "client.retry-period": "10 ms",
+            "restart-strategy.type": "none",
         }
         for key, value in (own | SETTINGS | settings).items():
             config.setString(key, value)
@@ -80,7 +82,8 @@ class Flink:
 
 def refusal(error: Exception, when: str) -> dict[str, object]:
     """The failure as facts: when it came, and Java's causes, each by its first line."""
-    found = [_CAUSE.fullmatch(line) for line in str(error).splitlines()]
+    lines = _NUMBERED.sub(r"\1#", str(error)).splitlines()  # numbers that count on in a process
+    found = [_CAUSE.fullmatch(line) for line in lines]
     causes = [[each[1], (each[2] or "")[:400]] for each in found if each]
     kept = causes[:1] + causes[-1:] if len(causes) > 1 else causes
     return {"when": when, "type": type(error).__name__, "causes": kept}
@@ -95,7 +98,10 @@ def flinks_own(error: Exception) -> bool:
 
 
 def plan(text: str) -> list[str]:
-    """The nodes of an explained physical plan, indented, with what each emits."""
+    """The nodes of an explained physical plan, indented, with what each emits.
+
+    A query alone is explained as if nobody wanted its -U; where its rows are collected, they come.
+    """
     lines = text.split(_PLAN)[1].split("\n== ")[0].strip().splitlines()
     nodes = []
     for line in lines:

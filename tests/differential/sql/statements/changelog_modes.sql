@@ -178,3 +178,35 @@ EXPLAIN CHANGELOG_MODE SELECT t1.i FROM t1 LEFT JOIN t2 ON t1.i = t2.i;
 -- case: unknown_table
 -- mode: streaming
 EXPLAIN CHANGELOG_MODE SELECT * FROM nope;
+
+-- case: conflict_deduplicate
+-- mode: streaming
+CREATE TABLE o (k STRING, n BIGINT, PRIMARY KEY (n) NOT ENFORCED) WITH ('connector' = 'print');
+EXPLAIN CHANGELOG_MODE INSERT INTO o SELECT k, COUNT(*) FROM orders GROUP BY k
+ON CONFLICT DO DEDUPLICATE;
+
+-- case: append_into_keyed
+-- mode: streaming
+CREATE TABLE o (k STRING, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'print');
+EXPLAIN CHANGELOG_MODE INSERT INTO o SELECT k, v FROM orders;
+
+-- case: append_into_csv
+-- mode: streaming
+CREATE TABLE o (k STRING, v INT) WITH (
+  'connector' = 'filesystem', 'path' = '{folder}/o', 'format' = 'csv');
+EXPLAIN CHANGELOG_MODE INSERT INTO o SELECT k, v FROM orders;
+
+-- case: changelog_into_changelog
+-- mode: streaming
+CREATE TABLE o (id INT, v INT) WITH ('connector' = 'print');
+EXPLAIN CHANGELOG_MODE INSERT INTO o SELECT id, v FROM changes WHERE v > 1;
+
+-- case: window_over_changelog
+-- mode: streaming
+CREATE TABLE changes_ts (
+  id INT, k STRING, v INT, ts AS TO_TIMESTAMP('2026-01-01 00:00:0' || CAST(id AS STRING)),
+  WATERMARK FOR ts AS ts - INTERVAL '10' SECOND
+) WITH ('connector' = 'filesystem', 'path' = '{data}/changes.json', 'format' = 'debezium-json');
+EXPLAIN CHANGELOG_MODE SELECT window_start, COUNT(*)
+FROM TABLE(TUMBLE(TABLE changes_ts, DESCRIPTOR(ts), INTERVAL '5' SECOND))
+GROUP BY window_start, window_end;

@@ -386,3 +386,74 @@ SHOW DATABASES;
 CREATE TABLE o (a DECIMAL(39, 2)) WITH (
   'connector' = 'filesystem', 'path' = '{data}/nothing.csv', 'format' = 'csv');
 SELECT * FROM o;
+
+-- case: watermark_emit_on_event
+-- note: whether a source of files takes it
+CREATE TABLE o (id INT, name STRING, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH (
+  'connector' = 'filesystem', 'path' = '{data}/bridges.csv', 'format' = 'csv',
+  'scan.watermark.emit.strategy' = 'on-event');
+SELECT COUNT(*) AS n FROM o;
+
+-- case: watermark_emit_hint
+SELECT COUNT(*) AS n FROM bridges /*+ OPTIONS('scan.watermark.emit.strategy' = 'on-event') */;
+
+-- case: watermark_idle_timeout
+CREATE TABLE o (id INT, name STRING, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH (
+  'connector' = 'filesystem', 'path' = '{data}/bridges.csv', 'format' = 'csv',
+  'scan.watermark.idle-timeout' = '1 s');
+SELECT COUNT(*) AS n FROM o;
+
+-- case: datagen_watermark_on_event
+CREATE TABLE o (a INT, ts AS TO_TIMESTAMP_LTZ(a * 1000, 3),
+  WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen', 'fields.a.kind' = 'sequence',
+  'fields.a.start' = '1', 'fields.a.end' = '9', 'scan.watermark.emit.strategy' = 'on-event');
+SELECT COUNT(*) AS n FROM o HAVING COUNT(*) = 9;
+
+-- case: show_create_table
+CREATE TABLE o (a INT NOT NULL COMMENT 'the key', b AS a + 1, ts TIMESTAMP(3),
+  WATERMARK FOR ts AS ts - INTERVAL '1' SECOND, PRIMARY KEY (a) NOT ENFORCED)
+COMMENT 'a table' WITH ('connector' = 'print', 'print-identifier' = 'x');
+SHOW CREATE TABLE o;
+
+-- case: describe_extended
+DESCRIBE EXTENDED orders;
+
+-- case: desc
+DESC t1;
+
+-- case: describe_unknown
+DESCRIBE nope;
+
+-- case: show_columns_unknown
+SHOW COLUMNS FROM nope;
+
+-- case: drop_column_of_key
+CREATE TABLE o (a INT, b INT, PRIMARY KEY (a) NOT ENFORCED) WITH ('connector' = 'print');
+ALTER TABLE o DROP a;
+
+-- case: alter_set_option
+CREATE TABLE o (a INT) WITH ('connector' = 'nope');
+ALTER TABLE o SET ('connector' = 'datagen', 'number-of-rows' = '3');
+SELECT COUNT(*) AS n FROM o HAVING COUNT(*) = 3;
+
+-- case: alter_modify_watermark
+CREATE TABLE o LIKE clicks;
+ALTER TABLE o MODIFY WATERMARK FOR ts AS ts - INTERVAL '1' HOUR;
+DESCRIBE o;
+
+-- case: alter_add_primary_key
+CREATE TABLE o (a INT NOT NULL, b INT) WITH ('connector' = 'print');
+ALTER TABLE o ADD PRIMARY KEY (a) NOT ENFORCED;
+DESCRIBE o;
+
+-- case: add_primary_key_of_nullable
+CREATE TABLE o (a INT, b INT) WITH ('connector' = 'print');
+ALTER TABLE o ADD PRIMARY KEY (a) NOT ENFORCED;
+DESCRIBE o;
+
+-- case: function_unknown_class
+CREATE FUNCTION f AS 'nope.Nope';
+SELECT f(1);
+
+-- case: drop_function_unknown
+DROP FUNCTION nope;

@@ -153,3 +153,34 @@ SELECT COUNT(*) FROM kinds GROUP BY TUMBLE(ts, INTERVAL '1' DAY);
 
 -- case: on_text
 SELECT COUNT(*) FROM clicks GROUP BY TUMBLE(name, INTERVAL '10' SECOND);
+
+-- case: session_bridge
+-- order: bag
+SELECT name, SESSION_START(ts, INTERVAL '5' SECOND) AS s, SESSION_END(ts, INTERVAL '5' SECOND) AS e,
+  COUNT(*) AS n, SUM(v) AS v, MAX(v) AS hi
+FROM bridges GROUP BY name, SESSION(ts, INTERVAL '5' SECOND);
+
+-- case: session_early_fire
+-- mode: streaming
+-- set: table.exec.emit.early-fire.enabled = true
+-- set: table.exec.emit.early-fire.delay = 0 s
+-- order: by name
+SELECT name, SESSION_START(ts, INTERVAL '5' SECOND) AS s, COUNT(*) AS n
+FROM bridges GROUP BY name, SESSION(ts, INTERVAL '5' SECOND);
+
+-- case: hop_ltz_berlin
+-- mode: streaming
+-- order: bag
+-- set: table.local-time-zone = Europe/Berlin
+SELECT HOP_START(ts, INTERVAL '6' HOUR, INTERVAL '12' HOUR) AS s, COUNT(*) AS n
+FROM clicks_ltz GROUP BY HOP(ts, INTERVAL '6' HOUR, INTERVAL '12' HOUR);
+
+-- case: session_over_changelog
+-- mode: streaming
+-- order: bag
+CREATE TABLE changes_ts (
+  id INT, k STRING, v INT, ts AS TO_TIMESTAMP('2026-01-01 00:00:0' || CAST(id AS STRING)),
+  WATERMARK FOR ts AS ts - INTERVAL '10' SECOND
+) WITH ('connector' = 'filesystem', 'path' = '{data}/changes.json', 'format' = 'debezium-json');
+SELECT SESSION_START(ts, INTERVAL '2' SECOND) AS s, COUNT(*) AS n
+FROM changes_ts GROUP BY SESSION(ts, INTERVAL '2' SECOND);

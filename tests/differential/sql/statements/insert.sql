@@ -365,3 +365,55 @@ UPDATE orders SET v = 1 WHERE id = 1;
 
 -- case: delete_statement
 DELETE FROM orders WHERE id = 1;
+
+-- case: conflict_deduplicate
+-- mode: streaming
+CREATE TABLE o (k STRING, n BIGINT, PRIMARY KEY (n) NOT ENFORCED) WITH ('connector' = 'print');
+INSERT INTO o SELECT k, COUNT(*) FROM orders WHERE k IS NOT NULL AND id < 8 GROUP BY k
+ON CONFLICT DO DEDUPLICATE;
+
+-- case: conflict_nothing
+-- mode: streaming
+CREATE TABLE o (k STRING, n BIGINT, PRIMARY KEY (n) NOT ENFORCED) WITH ('connector' = 'print');
+INSERT INTO o SELECT k, COUNT(*) FROM orders WHERE k IS NOT NULL AND id < 8 GROUP BY k
+ON CONFLICT DO NOTHING;
+
+-- case: conflict_error
+-- mode: streaming
+CREATE TABLE o (k STRING, n BIGINT, PRIMARY KEY (n) NOT ENFORCED) WITH ('connector' = 'print');
+INSERT INTO o SELECT k, COUNT(*) FROM orders WHERE k IS NOT NULL AND id < 8 GROUP BY k
+ON CONFLICT DO ERROR;
+
+-- case: conflict_without_upsert_key
+-- mode: streaming
+-- note: rows that are only added, into a table with a key
+CREATE TABLE o (k STRING, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'print');
+INSERT INTO o SELECT k, v FROM orders WHERE k IS NOT NULL AND id < 8;
+
+-- case: conflict_without_upsert_key_deduplicate
+-- mode: streaming
+CREATE TABLE o (k STRING, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'print');
+INSERT INTO o SELECT k, v FROM orders WHERE k IS NOT NULL AND id < 8 ON CONFLICT DO DEDUPLICATE;
+
+-- case: conflict_of_same_key
+-- mode: streaming
+CREATE TABLE o (k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'print');
+INSERT INTO o SELECT k, COUNT(*) FROM orders WHERE k IS NOT NULL AND id < 8 GROUP BY k
+ON CONFLICT DO DEDUPLICATE;
+
+-- case: conflict_in_batch
+-- mode: batch
+CREATE TABLE o (k STRING, v INT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'print');
+INSERT INTO o SELECT k, v FROM orders WHERE k IS NOT NULL AND id < 4;
+
+-- case: key_of_upsert_materialize_forced
+-- mode: streaming
+-- set: table.exec.sink.upsert-materialize = FORCE
+CREATE TABLE o (k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'print');
+INSERT INTO o SELECT k, COUNT(*) FROM orders WHERE k IS NOT NULL AND id < 8 GROUP BY k;
+
+-- case: changelog_into_unkeyed_sink_of_changed_key
+-- mode: streaming
+-- note: the query's key is not selected
+CREATE TABLE o (n BIGINT) WITH ('connector' = 'print');
+INSERT INTO o SELECT COUNT(*) FROM orders WHERE id < 8 GROUP BY k;

@@ -178,3 +178,65 @@ SELECT n, COUNT(*) AS many FROM (SELECT k, COUNT(*) AS n FROM orders GROUP BY k)
 -- set: table.exec.mini-batch.size = 4
 -- order: folded
 SELECT k, MIN(v) AS lo, MAX(v) AS hi, COUNT(DISTINCT v) AS d FROM changes GROUP BY k;
+
+-- case: mini_batch_having
+-- mode: streaming
+-- set: table.exec.mini-batch.enabled = true
+-- set: table.exec.mini-batch.allow-latency = 5 s
+-- set: table.exec.mini-batch.size = 5
+-- order: folded
+SELECT k, SUM(v) AS s FROM changes GROUP BY k HAVING SUM(v) >= 30;
+
+-- case: mini_batch_no_group
+-- mode: streaming
+-- set: table.exec.mini-batch.enabled = true
+-- set: table.exec.mini-batch.allow-latency = 5 s
+-- set: table.exec.mini-batch.size = 5
+-- order: folded
+SELECT COUNT(*) AS n, SUM(v) AS s, MIN(v) AS lo FROM changes;
+
+-- case: mini_batch_filter_distinct
+-- mode: streaming
+-- set: table.exec.mini-batch.enabled = true
+-- set: table.exec.mini-batch.allow-latency = 5 s
+-- set: table.exec.mini-batch.size = 5
+-- order: folded
+SELECT k, COUNT(DISTINCT v) FILTER (WHERE v < 40) AS d, COUNT(*) AS n FROM changes GROUP BY k;
+
+-- case: mini_batch_first_last
+-- mode: streaming
+-- set: table.exec.mini-batch.enabled = true
+-- set: table.exec.mini-batch.allow-latency = 5 s
+-- set: table.exec.mini-batch.size = 100
+-- order: folded
+SELECT k, FIRST_VALUE(v) AS a, LAST_VALUE(v) AS z FROM orders GROUP BY k;
+
+-- case: union_of_aggregates_then_aggregate
+-- note: the two sides may meet in any order, what they add up to is fixed
+-- order: folded
+SELECT k, SUM(n) AS n FROM (
+  SELECT k, COUNT(*) AS n FROM orders GROUP BY k
+  UNION ALL SELECT s AS k, COUNT(*) AS n FROM t1 GROUP BY s) AS t
+GROUP BY k;
+
+-- case: nested_sum_decimal
+SELECT SUM(p) AS p, AVG(p) AS a
+FROM (SELECT k, MAX(price) AS p FROM orders GROUP BY k) AS t;
+
+-- case: nested_sum_double
+-- note: sums of doubles drift where values are taken back
+SELECT SUM(s) AS s, AVG(s) AS a FROM (SELECT k, SUM(score) AS s FROM orders GROUP BY k) AS t;
+
+-- case: sum_becomes_null
+-- mode: streaming
+-- note: the last value that is not NULL is taken back
+SELECT SUM(v) AS s, COUNT(*) AS n, COUNT(v) AS c FROM changes WHERE id IN (3, 5);
+
+-- case: filter_between_two
+SELECT n, COUNT(*) AS c FROM (
+  SELECT k, COUNT(*) AS n FROM orders GROUP BY k HAVING COUNT(*) < 3) AS t GROUP BY n;
+
+-- case: first_value_of_growing
+-- mode: streaming
+SELECT FIRST_VALUE(n) AS a, LAST_VALUE(n) AS z
+FROM (SELECT k, COUNT(*) AS n FROM orders GROUP BY k) AS t;

@@ -14,6 +14,7 @@ SELECT v, v + 1, UPPER(k), 1, 'x' FROM orders WHERE id = 1;
 SELECT id, k, id FROM orders WHERE id < 3;
 
 -- case: star_and_more
+-- order: bag
 SELECT *, v * 2 AS v2 FROM t1 CROSS JOIN (VALUES (1)) AS w(v);
 
 -- case: star_of_alias

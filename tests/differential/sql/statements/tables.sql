@@ -23,6 +23,11 @@ CREATE TABLE late_clicks (
 ) WITH ('connector' = 'filesystem', 'path' = '{data}/late_clicks.csv', 'format' = 'csv',
   'csv.null-literal' = '');
 
+CREATE TABLE bridges (
+  id INT, name STRING, v INT, ts TIMESTAMP(3),
+  WATERMARK FOR ts AS ts - INTERVAL '10' SECOND
+) WITH ('connector' = 'filesystem', 'path' = '{data}/bridges.csv', 'format' = 'csv');
+
 CREATE TABLE clicks_ltz (
   id INT, name STRING, v INT, ts TIMESTAMP_LTZ(3),
   WATERMARK FOR ts AS ts - INTERVAL '5' SECOND

@@ -618,3 +618,99 @@ GROUP BY window_start, window_end;
 SELECT window_start, COUNT(*) AS n
 FROM TABLE(TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '10' SECOND))
 GROUP BY window_start, window_end;
+
+-- case: session_bridge
+-- order: bag
+-- note: a row that joins two sessions
+SELECT window_start, window_end, name, COUNT(*) AS n, SUM(v) AS s, MIN(v) AS lo, MAX(v) AS hi
+FROM TABLE(SESSION(TABLE bridges PARTITION BY name, DESCRIPTOR(ts), INTERVAL '5' SECOND))
+GROUP BY window_start, window_end, name;
+
+-- case: session_bridge_all
+-- order: bag
+SELECT window_start, window_end, COUNT(*) AS n, COUNT(DISTINCT name) AS names, AVG(v) AS a
+FROM TABLE(SESSION(TABLE bridges, DESCRIPTOR(ts), INTERVAL '4' SECOND))
+GROUP BY window_start, window_end;
+
+-- case: session_bridge_rows
+-- order: bag
+SELECT id, window_start, window_end
+FROM TABLE(SESSION(TABLE bridges PARTITION BY name, DESCRIPTOR(ts), INTERVAL '5' SECOND));
+
+-- case: session_two_partition_columns
+-- order: bag
+SELECT window_start, window_end, name, v, COUNT(*) AS n
+FROM TABLE(SESSION(TABLE clicks PARTITION BY (name, v), DESCRIPTOR(ts), INTERVAL '1' MINUTE))
+GROUP BY window_start, window_end, name, v;
+
+-- case: session_grouping_sets
+-- order: bag
+SELECT window_start, name, COUNT(*) AS n
+FROM TABLE(SESSION(TABLE clicks PARTITION BY name, DESCRIPTOR(ts), INTERVAL '5' SECOND))
+GROUP BY window_start, window_end, GROUPING SETS ((name), ());
+
+-- case: window_over_changelog_min_max
+-- mode: streaming
+CREATE TABLE changes_ts (
+  id INT, k STRING, v INT, ts AS TO_TIMESTAMP('2026-01-01 00:00:0' || CAST(id AS STRING)),
+  WATERMARK FOR ts AS ts - INTERVAL '10' SECOND
+) WITH ('connector' = 'filesystem', 'path' = '{data}/changes.json', 'format' = 'debezium-json');
+SELECT window_start, MIN(v) AS lo, MAX(v) AS hi, COUNT(DISTINCT k) AS d, AVG(v) AS a
+FROM TABLE(TUMBLE(TABLE changes_ts, DESCRIPTOR(ts), INTERVAL '5' SECOND))
+GROUP BY window_start, window_end;
+
+-- case: hop_over_changelog
+-- mode: streaming
+CREATE TABLE changes_ts (
+  id INT, k STRING, v INT, ts AS TO_TIMESTAMP('2026-01-01 00:00:0' || CAST(id AS STRING)),
+  WATERMARK FOR ts AS ts - INTERVAL '10' SECOND
+) WITH ('connector' = 'filesystem', 'path' = '{data}/changes.json', 'format' = 'debezium-json');
+SELECT window_start, COUNT(*) AS n, SUM(v) AS s
+FROM TABLE(HOP(TABLE changes_ts, DESCRIPTOR(ts), INTERVAL '2' SECOND, INTERVAL '4' SECOND))
+GROUP BY window_start, window_end;
+
+-- case: session_over_changelog
+-- mode: streaming
+CREATE TABLE changes_ts (
+  id INT, k STRING, v INT, ts AS TO_TIMESTAMP('2026-01-01 00:00:0' || CAST(id AS STRING)),
+  WATERMARK FOR ts AS ts - INTERVAL '10' SECOND
+) WITH ('connector' = 'filesystem', 'path' = '{data}/changes.json', 'format' = 'debezium-json');
+SELECT window_start, window_end, COUNT(*) AS n
+FROM TABLE(SESSION(TABLE changes_ts, DESCRIPTOR(ts), INTERVAL '2' SECOND))
+GROUP BY window_start, window_end;
+
+-- case: window_rows_of_changelog
+-- mode: streaming
+CREATE TABLE changes_ts (
+  id INT, k STRING, v INT, ts AS TO_TIMESTAMP('2026-01-01 00:00:0' || CAST(id AS STRING)),
+  WATERMARK FOR ts AS ts - INTERVAL '10' SECOND
+) WITH ('connector' = 'filesystem', 'path' = '{data}/changes.json', 'format' = 'debezium-json');
+SELECT id, k, v, window_start
+FROM TABLE(TUMBLE(TABLE changes_ts, DESCRIPTOR(ts), INTERVAL '5' SECOND));
+
+-- case: cascade_on_window_start
+-- note: only window_time is a time attribute
+SELECT window_start, COUNT(*) FROM TABLE(TUMBLE(
+  (SELECT window_start AS ws, COUNT(*) AS n
+   FROM TABLE(TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '5' SECOND))
+   GROUP BY window_start, window_end), DESCRIPTOR(ws), INTERVAL '10' SECOND))
+GROUP BY window_start, window_end;
+
+-- case: window_columns_in_expression_key
+-- note: a key made of window_start is not the window
+SELECT DATE_FORMAT(window_start, 'HH:mm') AS m, COUNT(*) AS n
+FROM TABLE(TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '10' SECOND))
+GROUP BY DATE_FORMAT(window_start, 'HH:mm');
+
+-- case: window_start_and_end_renamed
+-- order: bag
+SELECT s, e, COUNT(*) AS n FROM (
+  SELECT window_start AS s, window_end AS e, name
+  FROM TABLE(TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '30' SECOND))) AS t
+GROUP BY s, e;
+
+-- case: constant_key_in_window
+-- order: bag
+SELECT window_start, 'all' AS what, COUNT(*) AS n
+FROM TABLE(TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '30' SECOND))
+GROUP BY window_start, window_end, 'all';
