@@ -6,6 +6,7 @@
     │   ├── UnpicklableFunctionError      a user function that cannot be sent to a worker
     │   ├── MalformedPatternError         a pattern of events that cannot be used
     │   ├── WrongFunctionError            no function, or one of another kind (a TypeError too)
+    │   ├── CatalogError                  a name of a table, view or function that cannot be used
     │   ├── MissingWatermarksError        event time without a watermark strategy
     │   └── NotKeyedError                 keyed state or timers on a stream that is not keyed
     ├── UnsupportedError (NotImplementedError)   a PyFlink name that is not supported
@@ -33,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 __all__ = [
+    "CatalogError",
     "CheckpointError",
     "CheckpointLockedError",
     "CheckpointUnavailableError",
@@ -113,6 +115,10 @@ class WrongFunctionError(PlanError, TypeError):
 
 class MalformedPatternError(PlanError):
     """A pattern of events that cannot be used; raised while it is built."""
+
+
+class CatalogError(PlanError):
+    """A table, view or function is missing, is there already, or contradicts itself."""
 
 
 class MissingWatermarksError(PlanError):
