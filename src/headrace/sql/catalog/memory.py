@@ -63,7 +63,7 @@ class _Database:
     functions: dict[str, CatalogFunction] = field(default_factory=dict)
 
 
-class MemoryCatalog:
+class MemoryCatalog(Catalog):
     """A catalog that lives as long as the process."""
 
     def __init__(self, default_database: str = "default") -> None:
