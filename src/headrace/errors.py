@@ -7,7 +7,7 @@
     │   ├── MalformedPatternError         a pattern of events that cannot be used
     │   ├── SqlValidationError            a statement that is not valid SQL, or not supported
     │   ├── WrongFunctionError            no function, or one of another kind (a TypeError too)
-    │   ├── SqlValidationError            a statement that is not valid SQL, or not supported
+    │   ├── CatalogError                  a name of a table, view or function that cannot be used
     │   ├── MissingWatermarksError        event time without a watermark strategy
     │   └── NotKeyedError                 keyed state or timers on a stream that is not keyed
     ├── UnsupportedError (NotImplementedError)   a PyFlink name that is not supported
@@ -36,6 +36,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 __all__ = [
+    "CatalogError",
     "CheckpointError",
     "CheckpointLockedError",
     "CheckpointUnavailableError",
@@ -122,6 +123,10 @@ class MalformedPatternError(PlanError):
 
 class SqlValidationError(PlanError):
     """A statement that is not valid, or that is not supported; raised when it is planned."""
+
+
+class CatalogError(PlanError):
+    """A table, view or function is missing, is there already, or contradicts itself."""
 
 
 class MissingWatermarksError(PlanError):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sqlglot import exp
 
 from headrace.sql.dialect.calls import CallReader
 from headrace.sql.dialect.lexer import Token
-from headrace.sql.dialect.nodes import TypedLiteral, TypeName
+from headrace.sql.dialect.nodes import TypeName
 from headrace.sql.dialect.type_grammar import read_type
 from headrace.sql.dialect.words import FUNCTIONS, NAMES_OF_CURRENT, RESERVED
-from headrace.sql.types import DATE, SqlType, TimestampLtzType, TimestampType, TimeType
 
 E = TypeVar("E", bound=exp.Expr)
 
@@ -99,7 +98,7 @@ class ExpressionReader(CallReader):
             return self.node(exp.Column, start, **dict(zip(places, names[::-1], strict=False)))
         return self._primary()
 
-    def _below_in(self) -> exp.Expr:
+    def below_in(self) -> exp.Expr:
         return self._operators(_RANGE)
 
     def _word_operator(self, start: int, left: exp.Expr, word: str) -> exp.Expr | None:
@@ -234,9 +233,9 @@ class ExpressionReader(CallReader):
                 self.advance()
                 return self.node(exp.Boolean, start, this=word == "TRUE")
             case "DATE" | "TIME" | "TIMESTAMP" if self.ahead().kind == "string":
-                return self._typed_literal(start, word)
+                return self.typed_literal(start, word)
             case "TIMESTAMP" if self.ahead().value == "WITH":
-                return self._moment(start)
+                return self.moment(start)
             case "INTERVAL":
                 return self.interval()
             case "CASE":
@@ -250,7 +249,7 @@ class ExpressionReader(CallReader):
                 self.expect_symbol(")")
                 return found
             case "ARRAY" | "MAP" | "MULTISET" if self.ahead().value == "[":
-                return self._collection(start, word)
+                return self.collection(start, word)
         called = self.ahead().kind == "symbol" and self.ahead().value == "("
         if called and (word not in RESERVED or word in FUNCTIONS):
             return self.call()
@@ -369,38 +368,3 @@ class ExpressionReader(CallReader):
         """Return a type."""
         start = self.index
         return self.node(TypeName, start, this=read_type(self, nullability=False))
-
-    def _collection(self, start: int, word: str) -> exp.Expr:
-        self.advance()
-        self.expect_symbol("[")
-        inside = [] if self.at_symbol("]") else self.list_of(self.expression)
-        self.expect_symbol("]")
-        if word == "ARRAY":
-            return self.node(exp.Array, start, expressions=inside)
-        if word == "MULTISET":
-            return self.node(exp.Anonymous, start, this=word, expressions=inside)
-        if len(inside) % 2:
-            self.refuse("MAP[…] has a value for each key", self.tokens[start])
-        keys, values = exp.Array(expressions=inside[::2]), exp.Array(expressions=inside[1::2])
-        return self.node(exp.Map, start, keys=keys, values=values)
-
-    def _typed_literal(self, start: int, word: str) -> exp.Expr:
-        self.advance()
-        literal: Any = self.node(exp.Literal, self.index, this=self.string(), is_string=True)
-        digits = len(literal.name.partition(".")[2])
-        kinds: dict[str, SqlType] = {
-            "DATE": DATE,
-            "TIME": TimeType(min(digits, 9)),
-            "TIMESTAMP": TimestampType(min(digits, 9)),
-        }
-        target = TypeName(this=kinds[word].with_nullable(False))
-        return self.node(TypedLiteral, start, this=literal, to=target)
-
-    def _moment(self, start: int) -> exp.Expr:
-        self.advance()
-        for word in ("WITH", "LOCAL", "TIME", "ZONE"):
-            self.expect(word)
-        literal: Any = self.node(exp.Literal, self.index, this=self.string(), is_string=True)
-        digits = len(literal.name.partition(".")[2])
-        target = TypeName(this=TimestampLtzType(min(digits, 9), nullable=False))
-        return self.node(TypedLiteral, start, this=literal, to=target)

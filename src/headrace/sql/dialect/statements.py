@@ -23,7 +23,6 @@ from headrace.sql.statements import (
     Statement,
     StatementSet,
     StopJob,
-    Unsupported,
     Use,
 )
 
@@ -106,7 +105,7 @@ class StatementReader(DefinitionReader):
             return Query(tree=tree, **self.place(start))
         for words, reason in _UNSUPPORTED.items():
             if self.at(*words) and self.ahead(len(words)).value != ".":
-                return self._unsupported(start, words, reason)
+                return self.unsupported(start, " ".join(words), reason)
         token = self.token
         reader = _READERS.get(token.value) if token.kind == "word" else None
         if reader is None:
@@ -119,11 +118,6 @@ class StatementReader(DefinitionReader):
         for word in ("SELECT", "WITH", "VALUES", *_READERS):
             self.want(word)
         self.fail()
-
-    def _unsupported(self, start: int, words: tuple[str, ...], reason: str) -> Statement:
-        while not self.at_end() and not self.at_symbol(";"):
-            self.advance()
-        return Unsupported(name=" ".join(words), reason=reason, **self.place(start))
 
     # INSERT
 
@@ -174,7 +168,7 @@ class StatementReader(DefinitionReader):
         if self.at("PLAN"):
             self.index = start
             words = ("EXECUTE", "PLAN")
-            return self._unsupported(start, words, _UNSUPPORTED[words])
+            return self.unsupported(start, " ".join(words), _UNSUPPORTED[words])
         if self.at("STATEMENT"):
             return self._statement_set(start)
         if self.at("INSERT"):
@@ -245,7 +239,7 @@ class StatementReader(DefinitionReader):
         if self.at("MODULES"):
             self.index = start
             words = ("USE", "MODULES")
-            return self._unsupported(start, words, _UNSUPPORTED[words])
+            return self.unsupported(start, " ".join(words), _UNSUPPORTED[words])
         if self.take("CATALOG"):
             name = self.name()
             return Use(kind="CATALOG", path=(name,), **self.place(start))

@@ -2,22 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from headrace.errors import SqlParserError
 from headrace.sql.statements import (
+    AddOrModify,
+    Alter,
+    ChangeFunction,
+    ColumnChange,
     ComputedColumn,
+    CreateCatalog,
+    CreateDatabase,
+    CreateFunction,
     CreateTable,
     CreateView,
+    Describe,
+    Distribution,
+    Drop,
+    DropParts,
     Explain,
     Insert,
+    LikeClause,
     MetadataColumn,
     PhysicalColumn,
     PrimaryKeyDefinition,
     Query,
+    Rename,
+    RenameColumn,
+    ResetOption,
     SetOption,
+    SetOptions,
+    Show,
     Statement,
     StatementSet,
+    StopJob,
+    Unsupported,
+    Use,
     parse,
 )
 from headrace.sql.types import BIGINT, STRING, DecimalType, TimestampLtzType
@@ -121,6 +144,144 @@ def test_set(text: str, key: str | None, value: str | None) -> None:
     found = only(text)
     assert isinstance(found, SetOption)
     assert (found.key, found.value) == (key, value)
+
+
+AT: dict[str, Any] = {"text": "", "line": 1, "column": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SHOW TABLES", Show(what="TABLES", **AT)),
+        (
+            "SHOW USER FUNCTIONS IN c.d NOT ILIKE 'x%'",
+            Show(
+                what="USER FUNCTIONS",
+                path=("c", "d"),
+                like="x%",
+                negated=True,
+                case_insensitive=True,
+                **AT,
+            ),
+        ),
+        ("SHOW CREATE VIEW d.v", Show(what="CREATE VIEW", path=("d", "v"), **AT)),
+        ("SHOW CURRENT DATABASE", Show(what="CURRENT DATABASE", **AT)),
+        ("SHOW COLUMNS IN t", Show(what="COLUMNS", path=("t",), **AT)),
+        ("DESCRIBE EXTENDED c.d.t", Describe(path=("c", "d", "t"), extended=True, **AT)),
+        ("DESC DATABASE d", Describe(path=("d",), kind="DATABASE", **AT)),
+        ("DESCRIBE catalog.d", Describe(path=("catalog", "d"), **AT)),
+        ("USE c.d", Use(kind="DATABASE", path=("c", "d"), **AT)),
+        ("USE CATALOG c", Use(kind="CATALOG", path=("c",), **AT)),
+        ("RESET 'a'", ResetOption(key="a", **AT)),
+        (
+            "STOP JOB 'j' WITH SAVEPOINT WITH DRAIN",
+            StopJob(job="j", savepoint=True, drain=True, **AT),
+        ),
+        (
+            "CREATE TEMPORARY SYSTEM FUNCTION IF NOT EXISTS f AS 'm.f' LANGUAGE PYTHON",
+            CreateFunction(
+                path=("f",),
+                identifier="m.f",
+                language="PYTHON",
+                temporary=True,
+                system=True,
+                if_not_exists=True,
+                **AT,
+            ),
+        ),
+        (
+            "CREATE DATABASE c.d COMMENT 'x' WITH ('a' = 'b')",
+            CreateDatabase(path=("c", "d"), options=(("a", "b"),), comment="x", **AT),
+        ),
+        ("CREATE CATALOG c WITH ('a' = 'b')", CreateCatalog(name="c", options=(("a", "b"),), **AT)),
+        (
+            "DROP TEMPORARY VIEW IF EXISTS v",
+            Drop(kind="VIEW", path=("v",), if_exists=True, temporary=True, **AT),
+        ),
+        ("DROP DATABASE d CASCADE", Drop(kind="DATABASE", path=("d",), cascade=True, **AT)),
+        (
+            "ALTER TABLE IF EXISTS t RENAME TO d.u",
+            Alter(kind="TABLE", path=("t",), change=Rename(("d", "u")), if_exists=True, **AT),
+        ),
+        (
+            "ALTER TABLE t RENAME a TO b",
+            Alter(kind="TABLE", path=("t",), change=RenameColumn("a", "b"), **AT),
+        ),
+        (
+            "ALTER TABLE t SET ('a' = 'b')",
+            Alter(kind="TABLE", path=("t",), change=SetOptions((("a", "b"),)), **AT),
+        ),
+        (
+            "ALTER TABLE t MODIFY (a BIGINT FIRST, PRIMARY KEY (a) NOT ENFORCED)",
+            Alter(
+                kind="TABLE",
+                path=("t",),
+                change=AddOrModify(
+                    "MODIFY",
+                    (ColumnChange(PhysicalColumn("a", BIGINT), ""),),
+                    primary_key=PrimaryKeyDefinition(("a",)),
+                ),
+                **AT,
+            ),
+        ),
+        (
+            "ALTER TABLE t DROP (a, b)",
+            Alter(kind="TABLE", path=("t",), change=DropParts(("a", "b")), **AT),
+        ),
+        (
+            "ALTER TABLE t DROP WATERMARK",
+            Alter(kind="TABLE", path=("t",), change=DropParts(part="WATERMARK"), **AT),
+        ),
+        (
+            "ALTER TEMPORARY FUNCTION f AS 'm.g' LANGUAGE PYTHON",
+            Alter(
+                kind="FUNCTION",
+                path=("f",),
+                change=ChangeFunction("m.g", "PYTHON"),
+                temporary=True,
+                **AT,
+            ),
+        ),
+    ],
+)
+def test_statements_without_a_query(text: str, expected: Statement) -> None:
+    assert only(text) == replace(expected, text=text)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("ADD JAR 'x.jar'", "ADD JAR"),
+        ("DELETE FROM t WHERE a = ';'", "DELETE"),
+        ("USE MODULES a, b", "USE MODULES"),
+        ("EXECUTE PLAN 'x'", "EXECUTE PLAN"),
+        ("CREATE MATERIALIZED TABLE t AS SELECT 1", "CREATE MATERIALIZED TABLE"),
+        ("SHOW MODELS", "SHOW MODELS"),
+        ("ALTER TABLE t ADD PARTITION (a = 1)", "ALTER TABLE … PARTITION"),
+        ("ALTER TABLE t DROP IF EXISTS PARTITION (a = 1)", "ALTER TABLE … PARTITION"),
+    ],
+)
+def test_what_is_not_supported_is_a_statement_with_a_reason(text: str, name: str) -> None:
+    found, query = parse(f"{text}; SELECT 1")
+    assert isinstance(found, Unsupported)
+    assert (found.name, found.text) == (name, text)
+    assert found.reason
+    assert isinstance(query, Query)
+
+
+def test_like() -> None:
+    found = only("CREATE TABLE t LIKE d.u (EXCLUDING ALL INCLUDING GENERATED)")
+    assert isinstance(found, CreateTable)
+    options = (("EXCLUDING", "ALL"), ("INCLUDING", "GENERATED"))
+    assert found.like == LikeClause(("d", "u"), options)
+
+
+def test_create_table_as() -> None:
+    found = only("CREATE TABLE t (b, a) DISTRIBUTED BY HASH(a) INTO 3 BUCKETS AS SELECT 1 a, 2 b")
+    assert isinstance(found, CreateTable)
+    assert found.query_columns == ("b", "a")
+    assert found.distribution == Distribution("HASH", ("a",), 3)
+    assert found.query is not None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,206 @@
+"""What SHOW and DESCRIBE print."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.sql.catalog.objects import CatalogTable, CatalogView, ObjectPath
+from headrace.sql.rel import Columns
+from headrace.sql.statements import (
+    ColumnDefinition,
+    ComputedColumn,
+    Distribution,
+    MetadataColumn,
+    Options,
+    PhysicalColumn,
+)
+from headrace.sql.types import (
+    ArrayType,
+    MapType,
+    MultisetType,
+    RowType,
+    SqlType,
+    TimestampLtzType,
+    VarBinaryType,
+    VarCharType,
+    quote_name,
+)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Rows with the names of their columns."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+def matches(pattern: str, text: str, *, case_insensitive: bool = False) -> bool:
+    """Return whether a text matches a pattern of LIKE, where a backslash escapes."""
+    written = re.sub(
+        r"\\(.)|(%)|(_)|(.)",
+        lambda match: ".*" if match[2] else "." if match[3] else re.escape(match[1] or match[4]),
+        pattern,
+        flags=re.DOTALL,
+    )
+    flags = re.DOTALL | (re.IGNORECASE if case_insensitive else 0)
+    return re.fullmatch(written, text, flags) is not None
+
+
+# DESCRIBE
+
+
+def describe_table(table: CatalogTable, type_of: Callable[[ComputedColumn], SqlType]) -> Listing:
+    """Return DESCRIBE of a table; ``type_of`` gives the types of computed columns."""
+    key = table.primary_key
+    keyed = () if key is None else key.columns
+    primary = f"PRI({', '.join(keyed)})"
+    rows = []
+    for column in table.columns:
+        kind = type_of(column) if isinstance(column, ComputedColumn) else column.type
+        watermark = None
+        summary = kind.summary
+        if table.watermark is not None and table.watermark.column == (column.name,):
+            watermark = _written(table.watermark.expression)
+            summary = f"{summary.removesuffix(' *ROWTIME*')} *ROWTIME*"
+        in_key = primary if column.name in keyed else None
+        extras = _extras(column)
+        comment = column.comment or None
+        rows.append((column.name, summary, kind.nullable, in_key, extras, watermark, comment))
+    return _described(rows)
+
+
+def describe_columns(columns: Columns) -> Listing:
+    """Return DESCRIBE of a view with these columns."""
+    rows = [
+        (each.name, each.type.summary, each.type.nullable, None, None, None, None)
+        for each in columns
+    ]
+    return _described(rows)
+
+
+def _described(rows: list[tuple[Any, ...]]) -> Listing:
+    names = ("name", "type", "null", "key", "extras", "watermark", "comment")
+    count = 7 if any(row[6] for row in rows) else 6
+    return Listing(names[:count], tuple(row[:count] for row in rows))
+
+
+def _extras(column: ColumnDefinition) -> str | None:
+    match column:
+        case ComputedColumn():
+            return f"AS {_written(column.expression)}"
+        case MetadataColumn():
+            return _metadata(column)
+    return None
+
+
+def _metadata(column: MetadataColumn) -> str:
+    key = "" if column.key is None else f" FROM {_text(column.key)}"
+    return f"METADATA{key}{' VIRTUAL' if column.virtual else ''}"
+
+
+# SHOW CREATE
+
+
+def show_create_table(path: ObjectPath, table: CatalogTable, *, temporary: bool = False) -> str:
+    """Return the statement that makes a table."""
+    parts = [_column(each) for each in table.columns]
+    if table.watermark is not None:
+        column = ".".join(map(quote_name, table.watermark.column))
+        parts.append(f"WATERMARK FOR {column} AS {_written(table.watermark.expression)}")
+    if table.primary_key is not None:
+        name = quote_name(table.primary_key.name or "")
+        keys = _names(table.primary_key.columns)
+        parts.append(f"CONSTRAINT {name} PRIMARY KEY ({keys}) NOT ENFORCED")
+    body = ",\n".join(f"  {each}" for each in parts)
+    lines = [f"CREATE {'TEMPORARY ' if temporary else ''}TABLE {path} (\n{body}\n)"]
+    if table.comment:
+        lines.append(f"COMMENT {_text(table.comment)}")
+    if table.distribution is not None:
+        lines.append(_distribution(table.distribution))
+    if table.partitioned_by:
+        lines.append(f"PARTITIONED BY ({_names(table.partitioned_by)})")
+    if table.options:
+        lines.append(_options(table.options))
+    return "\n".join(lines) + "\n"
+
+
+def show_create_view(path: ObjectPath, view: CatalogView, *, temporary: bool = False) -> str:
+    """Return the statement that makes a view."""
+    body = ",\n".join(f"  {quote_name(each)}" for each in view.columns)
+    lines = [f"CREATE {'TEMPORARY ' if temporary else ''}VIEW {path} (\n{body}\n)"]
+    if view.comment:
+        lines.append(f"COMMENT {_text(view.comment)}")
+    lines.append(f"AS {view.text}")
+    return "\n".join(lines) + "\n"
+
+
+def _column(column: ColumnDefinition) -> str:
+    written = quote_name(column.name)
+    match column:
+        case PhysicalColumn():
+            written += f" {type_in_full(column.type)}"
+        case MetadataColumn():
+            written += f" {type_in_full(column.type)} {_metadata(column)}"
+        case ComputedColumn():
+            written += f" AS {_written(column.expression)}"
+    return written + (f" COMMENT {_text(column.comment)}" if column.comment else "")
+
+
+def _distribution(distribution: Distribution) -> str:
+    written = "DISTRIBUTED"
+    if distribution.columns:
+        kind = "" if distribution.kind == "UNKNOWN" else distribution.kind
+        written += f" BY {kind}({_names(distribution.columns)})"
+    if distribution.buckets is not None:
+        written += f" INTO {distribution.buckets} BUCKETS"
+    return written
+
+
+def _options(options: Options) -> str:
+    body = ",\n".join(f"  {_text(key)} = {_text(value)}" for key, value in sorted(options))
+    return f"WITH (\n{body}\n)"
+
+
+def _written(tree: Any) -> str:
+    from headrace.sql.dialect.printing import to_sql
+
+    return to_sql(tree)
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _names(names: tuple[str, ...]) -> str:
+    return ", ".join(map(quote_name, names))
+
+
+def type_in_full(kind: SqlType) -> str:
+    """Return the name of a type without the short names STRING, BYTES and TIMESTAMP_LTZ."""
+    match kind:
+        case VarCharType(MAX_LENGTH):
+            written = f"VARCHAR({MAX_LENGTH})"
+        case VarBinaryType(MAX_LENGTH):
+            written = f"VARBINARY({MAX_LENGTH})"
+        case TimestampLtzType():
+            written = f"TIMESTAMP({kind.precision}) WITH LOCAL TIME ZONE"
+        case ArrayType():
+            written = f"ARRAY<{type_in_full(kind.element)}>"
+        case MultisetType():
+            written = f"MULTISET<{type_in_full(kind.element)}>"
+        case MapType():
+            written = f"MAP<{type_in_full(kind.key)}, {type_in_full(kind.value)}>"
+        case RowType():
+            fields = (
+                f"{quote_name(each.name)} {type_in_full(each.type)}"
+                + (f" {_text(each.description)}" if each.description else "")
+                for each in kind.fields
+            )
+            written = f"ROW<{', '.join(fields)}>"
+        case _:
+            written = kind.summary
+    return written if kind.nullable else f"{written} NOT NULL"

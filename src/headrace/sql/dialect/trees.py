@@ -1,0 +1,74 @@
+"""What all readers of trees share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from sqlglot import exp
+
+from headrace.errors import SqlParserError
+from headrace.sql.dialect.cursor import Cursor
+from headrace.sql.dialect.nodes import TypeName
+
+E = TypeVar("E", bound=exp.Expr)
+T = TypeVar("T")
+
+
+class TreeReader(Cursor):
+    """Makes nodes; subclasses read parts of the language that contain each other."""
+
+    def expression(self) -> exp.Expr:
+        """Return an expression."""
+        raise NotImplementedError
+
+    def query(self) -> exp.Expr:
+        """Return a query."""
+        raise NotImplementedError
+
+    def try_query(self) -> exp.Expr | None:
+        """Return a query in parentheses, if there is one."""
+        raise NotImplementedError
+
+    def attempt(self, read: Callable[[], T]) -> T | None:
+        """Return what is read, or None if that fails; then the position is as before."""
+        start = self.index
+        try:
+            return read()
+        except SqlParserError:
+            self.index = start
+            return None
+
+    def at_query(self) -> bool:
+        """Return whether a query may begin here."""
+        raise NotImplementedError
+
+    def table_name(self) -> exp.Expr:
+        """Return the path of a table."""
+        raise NotImplementedError
+
+    def type_name(self) -> TypeName:
+        """Return a type."""
+        raise NotImplementedError
+
+    def below_in(self) -> exp.Expr:
+        """Return an expression whose operators bind more tightly than IN."""
+        raise NotImplementedError
+
+    def interval_value(self) -> exp.Expr:
+        """Return the value of INTERVAL that is no text."""
+        raise NotImplementedError
+
+    def node(self, kind: type[E], first: int, /, **args: Any) -> E:
+        """Return a node whose text begins at the token ``first`` and ends before the next token."""
+        found = kind(**args)
+        last = max(first, self.index - 1)
+        found.meta["start"] = self.tokens[first].start
+        found.meta["end"] = self.tokens[last].end
+        return found
+
+    def identifier(self) -> exp.Identifier:
+        """Return a name."""
+        start = self.index
+        token = self.token
+        return self.node(exp.Identifier, start, this=self.name(), quoted=token.kind == "name")
