@@ -30,7 +30,13 @@ class TableEnvironment:
         batch = not environment_settings.is_streaming_mode()
         mode = RuntimeExecutionMode.BATCH if batch else RuntimeExecutionMode.STREAMING
         env.set_runtime_mode(mode)
-        return TableEnvironment(SqlSession(env, batch=batch))
+        session = SqlSession(
+            env,
+            batch=batch,
+            catalog=environment_settings.get_built_in_catalog_name(),
+            database=environment_settings.get_built_in_database_name(),
+        )
+        return TableEnvironment(session)
 
     def execute_sql(self, stmt: str) -> TableResult:
         """Run a statement, and return its result.

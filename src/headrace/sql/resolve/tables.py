@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from headrace.errors import SqlValidationError
+from headrace.sql.catalog.objects import CatalogTable
 from headrace.sql.convert import Converter
 from headrace.sql.expressions import Expression
 from headrace.sql.rel import Calc, Column, Columns, Rel, Scan, Watermark
 from headrace.sql.resolve.scope import Scope, Source, reference
 from headrace.sql.statements import (
-    ColumnDefinition,
     ComputedColumn,
     MetadataColumn,
     PhysicalColumn,
@@ -23,19 +23,7 @@ from headrace.sql.types import AnyTimestampType
 MakeConverter = Callable[[Scope], Converter]
 
 
-@dataclass(frozen=True)
-class TableDefinition:
-    """A table of a connector, as it is declared."""
-
-    columns: tuple[ColumnDefinition, ...]
-    options: tuple[tuple[str, str], ...]
-    watermarks: tuple[WatermarkDefinition, ...] = ()
-    primary_key: PrimaryKeyDefinition | None = None
-    partitioned_by: tuple[str, ...] = ()
-    comment: str | None = None
-
-
-def read_columns(definition: TableDefinition) -> Columns:
+def read_columns(definition: CatalogTable) -> Columns:
     """Return the columns that the connector gives: physical ones, then those of metadata."""
     return tuple(
         Column(each.name, each.type)
@@ -45,7 +33,7 @@ def read_columns(definition: TableDefinition) -> Columns:
     )
 
 
-def written_columns(definition: TableDefinition) -> Columns:
+def written_columns(definition: CatalogTable) -> Columns:
     """Return the columns that an INSERT writes: all but those that are only read."""
     return tuple(
         Column(each.name, each.type)
@@ -57,7 +45,7 @@ def written_columns(definition: TableDefinition) -> Columns:
 
 def table_plan(
     path: tuple[str, ...],
-    definition: TableDefinition,
+    definition: CatalogTable,
     hints: Mapping[str, str],
     converter: MakeConverter,
     batch: bool = False,
@@ -82,9 +70,9 @@ def table_plan(
     rel: Rel = Calc(scan, tuple(names), tuple(expressions))
     if not any(isinstance(each, ComputedColumn | MetadataColumn) for each in definition.columns):
         rel = scan
-    for watermark in definition.watermarks:
-        rel = _with_watermark(rel, watermark, converter, batch)
-    return rel
+    if definition.watermark is None:
+        return rel
+    return _with_watermark(rel, definition.watermark, converter, batch)
 
 
 def _with_key(columns: Columns, key: PrimaryKeyDefinition | None) -> Columns:

@@ -11,13 +11,17 @@ from headrace.datastream.data_stream import DataStream
 from headrace.errors import SqlValidationError, UnsupportedError
 from headrace.sql import statements as parsed
 from headrace.sql.calls import cast
-from headrace.sql.convert import Converter
+from headrace.sql.catalog.execute import Types, execute
+from headrace.sql.catalog.manager import CatalogManager
+from headrace.sql.catalog.objects import CatalogTable, CatalogView, ObjectPath, PlanView
+from headrace.sql.explain import explain
 from headrace.sql.expressions import Literal
 from headrace.sql.rel import Calc, Column, Columns, Rel
-from headrace.sql.resolve.query import QueryResolver
-from headrace.sql.resolve.scope import Scope, reference
-from headrace.sql.resolve.tables import TableDefinition, table_plan, written_columns
-from headrace.sql.types import BIGINT, STRING
+from headrace.sql.resolve.query import QueryResolver, renamed
+from headrace.sql.resolve.refusals import refuse
+from headrace.sql.resolve.scope import Scope, Source, reference
+from headrace.sql.resolve.tables import read_columns, table_plan, written_columns
+from headrace.sql.types import BIGINT, STRING, SqlType
 from headrace.table._connectors.connector import TableRequest
 from headrace.table._connectors.registry import find_connector
 from headrace.table._planning.lower import Lowering
@@ -30,12 +34,19 @@ if TYPE_CHECKING:
 
 
 class SqlSession:
-    """Runs statements; it is also what a query finds its tables by."""
+    """Runs statements in one environment."""
 
-    def __init__(self, env: StreamExecutionEnvironment, *, batch: bool) -> None:
+    def __init__(
+        self,
+        env: StreamExecutionEnvironment,
+        *,
+        batch: bool,
+        catalog: str = "default_catalog",
+        database: str = "default_database",
+    ) -> None:
         self.env = env
         self.batch = batch
-        self._tables: dict[str, TableDefinition | Rel] = {}
+        self.catalogs = CatalogManager(catalog, database)
 
     @property
     def time_zone(self) -> str:
@@ -45,22 +56,23 @@ class SqlSession:
 
     # Tables of queries
 
-    def find(self, path: Sequence[str], hints: Mapping[str, str]) -> Rel:
-        """Return the plan of a table or a view."""
-        name = path[-1]
-        found = self._tables.get(name)
-        if found is None:
-            raise SqlValidationError(
-                f"object {'.'.join(path)!r} not found",
-                where={"tables": ", ".join(self._tables) or "none"},
-            )
-        if isinstance(found, Rel):
-            return found
-        full = ("default_catalog", "default_database", name)
-        return table_plan(full, found, hints, self._converter, self.batch)
+    def resolver(self, database: tuple[str, str] | None = None) -> QueryResolver:
+        """Return a resolver of queries whose names are those of a database; None: the current."""
+        current = (self.catalogs.current_catalog, self.catalogs.current_database)
+        return QueryResolver(_Relations(self, database or current), self.batch)
 
-    def _converter(self, scope: Scope) -> Converter:
-        return QueryResolver(self, self.batch).converter(scope)
+    def relation(self, path: ObjectPath, hints: Mapping[str, str]) -> Rel:
+        """Return the plan of a table or a view."""
+        relation = self.catalogs.relation(path).relation
+        match relation:
+            case PlanView():
+                return relation.plan
+            case CatalogView():
+                return self._view(relation)
+        return table_plan(path, relation, hints, self.resolver().converter, self.batch)
+
+    def _view(self, view: CatalogView) -> Rel:
+        return renamed(self.resolver(view.database).query(view.query), view.columns)
 
     # Statements
 
@@ -69,7 +81,7 @@ class SqlSession:
         (statement,) = parsed.parse(text)
         if not isinstance(statement, parsed.Query):
             raise SqlValidationError("sql_query() takes a query; run others by execute_sql()")
-        return QueryResolver(self, self.batch).resolve(statement.tree)
+        return self.resolver().resolve(statement.tree)
 
     def execute(self, text: str) -> TableResult:
         """Run one statement."""
@@ -82,33 +94,51 @@ class SqlSession:
         """Run a statement that was parsed."""
         match statement:
             case parsed.Query():
-                return self.collect(QueryResolver(self, self.batch).resolve(statement.tree))
+                return self.collect(self.resolver().resolve(statement.tree))
             case parsed.Insert():
                 return self._insert([statement])
             case parsed.StatementSet():
                 return self._insert(statement.inserts)
-            case parsed.CreateTable():
-                self._tables[statement.path[-1]] = TableDefinition(
-                    statement.columns,
-                    statement.options,
-                    statement.watermarks,
-                    statement.primary_key,
-                    statement.partitioned_by,
-                    statement.comment,
-                )
-                return done()
-            case parsed.CreateView():
-                self._tables[statement.path[-1]] = QueryResolver(self, self.batch).resolve(
-                    statement.query
-                )
-                return done()
             case parsed.SetOption() if statement.key is not None:
                 self.env._configuration.set_string(statement.key, statement.value or "")
                 return done()
             case parsed.Explain():
-                text = self._explain(statement.statement)
-                return content_of((Column("result", STRING),), [[text]])
-        raise UnsupportedError(f"{type(statement).__name__} is not supported in SQL")
+                return content_of((Column("result", STRING),), [[self._explain(statement)]])
+            case parsed.Unsupported():
+                raise UnsupportedError(f"{statement.name} is not supported: {statement.reason}")
+            case parsed.CreateTable() if statement.query is not None:
+                refuse("CREATE TABLE AS")
+            case (
+                parsed.CreateTable()
+                | parsed.CreateView()
+                | parsed.CreateFunction()
+                | parsed.CreateDatabase()
+                | parsed.CreateCatalog()
+                | parsed.Drop()
+                | parsed.Alter()
+                | parsed.Use()
+                | parsed.Show()
+                | parsed.Describe()
+            ):
+                return self._define(statement)
+        refuse(type(statement).__name__)
+
+    def _define(self, statement: parsed.Statement) -> TableResult:
+        types = Types(
+            of_query=lambda tree: self.resolver().resolve(tree).columns,
+            of_view=lambda view: self._view(view).columns,
+            of_computed=self._computed_type,
+        )
+        listing = execute(statement, self.catalogs, types)
+        if listing is None:
+            return done()
+        columns = tuple(Column(name, STRING) for name in listing.names)
+        return content_of(columns, [[*row] for row in listing.rows])
+
+    def _computed_type(self, table: CatalogTable, column: parsed.ComputedColumn) -> SqlType:
+        given = read_columns(table)
+        scope = Scope((Source(None, tuple(each.name for each in given), given),))
+        return self.resolver().converter(scope).expression(column.expression).type
 
     # Jobs
 
@@ -129,7 +159,7 @@ class SqlSession:
         names = []
         for each in inserts:
             self._add_sink(each, lowering)
-            names.append(".".join(("default_catalog", "default_database", each.target[-1])))
+            names.append(".".join(self.catalogs.qualify(each.target)))
         job = self.env.execute_async(f"insert-into_{','.join(names)}")
         columns = tuple(Column(name, BIGINT) for name in names)
         result = content_of(columns, [[-1] * len(names)])
@@ -138,15 +168,9 @@ class SqlSession:
 
     def _add_sink(self, insert: parsed.Insert, lowering: Lowering) -> DataStream:
         name = insert.target[-1]
-        definition = self._tables.get(name)
-        if not isinstance(definition, TableDefinition):
-            raise SqlValidationError(
-                f"there is no table {'.'.join(insert.target)!r} to insert into"
-            )
+        definition = self.catalogs.table(insert.target)
         columns = written_columns(definition)
-        rel = fitted(
-            QueryResolver(self, self.batch).resolve(insert.query), columns, insert.columns, name
-        )
+        rel = fitted(self.resolver().resolve(insert.query), columns, insert.columns, name)
         options = dict(definition.options)
         connector = find_connector(options.pop("connector", None))
         request = TableRequest(
@@ -171,11 +195,19 @@ class SqlSession:
         stream.sink_to(sink)
         return stream
 
-    def _explain(self, statement: parsed.Statement) -> str:
-        if not isinstance(statement, parsed.Query):
-            raise UnsupportedError("EXPLAIN of this statement is not supported in SQL")
-        rel = QueryResolver(self, self.batch).resolve(statement.tree)
-        return self._lowering().lower(rel).explain()
+    def _explain(self, explained: parsed.Explain) -> str:
+        statement = explained.statement
+        match statement:
+            case parsed.Query():
+                rel = self.resolver().resolve(statement.tree)
+            case parsed.Insert():
+                rel = self.resolver().resolve(statement.query)
+            case _:
+                refuse("EXPLAIN of this statement")
+        lowering = self._lowering()
+        with_kinds = "CHANGELOG_MODE" in explained.details
+        plan = explain(rel, lowering.mode if with_kinds else None)
+        return f"== Plan ==\n{plan}\n\n== Job ==\n{lowering.lower(rel).explain()}"
 
     def _lowering(self) -> Lowering:
         streams = TableStreams(self.env, batch=self.batch, time_zone=self.time_zone)
@@ -185,6 +217,21 @@ class SqlSession:
             time_zone=self.time_zone,
             mini_batch=options.read(self.env._configuration, MINI_BATCH),
         )
+
+
+class _Relations:
+    """The tables and views that the names of a query mean in a database."""
+
+    def __init__(self, session: SqlSession, database: tuple[str, str]) -> None:
+        self._session = session
+        self._database = database
+
+    def find(self, path: Sequence[str], hints: Mapping[str, str]) -> Rel:
+        """Return the plan of a table or a view."""
+        if not 1 <= len(path) <= 3:
+            raise SqlValidationError(f"{'.'.join(path)} is no name of a table")
+        full = ObjectPath(*self._database[: 3 - len(path)], *path)
+        return self._session.relation(full, hints)
 
 
 def fitted(rel: Rel, columns: Columns, names: Sequence[str], table: str) -> Rel:

@@ -65,4 +65,5 @@ def _milliseconds(value: Any) -> int | None:
         return None
     zone = value.tzinfo or datetime.UTC
     since = value.replace(tzinfo=zone) - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-    return since // datetime.timedelta(milliseconds=1)
+    milliseconds: int = since // datetime.timedelta(milliseconds=1)
+    return milliseconds

@@ -94,7 +94,7 @@ class GroupAggregates(AggregateFunction):
 
 
 @dataclass
-class WindowRows(WindowFunction):
+class WindowRows(WindowFunction[Any, Any, Any, TimeWindow]):
     """Gives the row of a window: its key, its results, and its borders."""
 
     names: tuple[str, ...]
