@@ -174,7 +174,8 @@ WindowKind = Literal["TUMBLE", "HOP", "CUMULATE", "SESSION"]
 class WindowSpec:
     """A window by time; all lengths in ms. ``slide``: HOP's slide, CUMULATE's step.
 
-    ``keys``: the columns of PARTITION BY of a SESSION.
+    ``keys``: the columns of PARTITION BY of a SESSION. ``grouped``: an old window of GROUP BY: its
+    keys are those of the grouping.
     """
 
     kind: WindowKind
@@ -183,6 +184,7 @@ class WindowSpec:
     slide_ms: int = 0
     offset_ms: int = 0
     keys: tuple[str, ...] = ()
+    grouped: bool = False
 
     def __str__(self) -> str:
         parts = [f"size={self.size_ms} ms"]
@@ -310,7 +312,11 @@ class Union(Rel):
 
     @property
     def columns(self) -> Columns:
-        return self.parts[0].columns
+        first, *others = (part.columns for part in self.parts)
+        return tuple(
+            Column(each.name, each.type.with_nullable(any(c.type.nullable for c in (each, *rest))))
+            for each, *rest in zip(first, *others, strict=True)
+        )
 
     @property
     def inputs(self) -> tuple[Rel, ...]:

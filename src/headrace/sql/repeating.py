@@ -16,7 +16,6 @@ from headrace.sql.types import (
     MultisetType,
     RowType,
     SqlType,
-    TimestampLtzType,
     to_arrow,
     to_arrow_schema,
 )
@@ -62,13 +61,9 @@ class GroupingSets:
 
 @dataclass(frozen=True)
 class AssignedWindows:
-    """Each row once for each of its windows, with their borders; not for sessions.
-
-    ``shift_ms``: how far the local time of a TIMESTAMP_LTZ is ahead of UTC.
-    """
+    """Each row once for each of its windows, with their borders; not for sessions."""
 
     window: Window
-    shift_ms: int = 0
 
     @property
     def summary(self) -> str:
@@ -80,10 +75,9 @@ class AssignedWindows:
         import numpy as np
         import pyarrow as pa
 
-        spec, columns, shift_ms = self.window.window, self.window.columns, self.shift_ms
+        spec, columns = self.window.window, self.window.columns
         schema = to_arrow_schema((c.name for c in columns), (c.type for c in columns))
         size, slide, offset = spec.size_ms, spec.slide_ms, spec.offset_ms
-        local = isinstance(columns[-1].type, TimestampLtzType)
         border = schema.field(len(schema) - 2).type
 
         def windows_of(at: Any) -> tuple[Any, Any, Any]:
@@ -108,12 +102,11 @@ class AssignedWindows:
             column = batch.column(batch.schema.get_field_index(spec.time))
             at = column.cast(pa.timestamp("ms", column.type.tz)).cast(pa.int64())
             known = np.flatnonzero(~np.asarray(at.is_null()))
-            rows, start, end = windows_of(at.take(pa.array(known)).to_numpy() + shift_ms)
+            rows, start, end = windows_of(at.take(pa.array(known)).to_numpy())
             rows = known[rows]
             arrays = [*batch.take(pa.array(rows)).columns]
             arrays += [pa.array(start).cast(border), pa.array(end).cast(border)]
-            last = end - 1 - (shift_ms if local else 0)
-            arrays.append(pa.array(last).cast(schema.field(len(schema) - 1).type))
+            arrays.append(pa.array(end - 1).cast(schema.field(len(schema) - 1).type))
             return pa.RecordBatch.from_arrays(arrays, schema=schema), rows
 
         return assign

@@ -409,7 +409,10 @@ def fitted(value: Any, kind: SqlType) -> Any:
 def converted(value: float, kind: SqlType) -> Any:
     """Return a float as a value of a numeric type."""
     if isinstance(kind, IntegerType):
-        return _wrapped(int(value), kind.bits)
+        # As Java does: the nearest number of 32 or 64 bits, of which a shorter one takes the last.
+        most = (1 << (max(kind.bits, 32) - 1)) - 1
+        whole = 0 if math.isnan(value) else int(max(min(value, most), -most - 1))
+        return _wrapped(whole, kind.bits)
     if isinstance(kind, DecimalType):
         return fitted(Decimal(repr(value)), kind)
     return _as_float32(value) if isinstance(kind, FloatType) else value

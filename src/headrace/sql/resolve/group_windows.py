@@ -78,7 +78,7 @@ def find_group_window(
         )
     lengths = [length_ms(queries, each, name) for each in arguments[1:]]
     slide_ms = lengths[0] if name == "HOP" else 0
-    spec = WindowSpec(_KINDS[name], column.name, lengths[-1], slide_ms)
+    spec = WindowSpec(_KINDS[name], column.name, lengths[-1], slide_ms, grouped=True)
     check_lengths(spec, name)
     made = windowed(rel, spec, column)
     kept = made.columns[:-3]

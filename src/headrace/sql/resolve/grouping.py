@@ -19,8 +19,18 @@ from headrace.sql.dialect.nodes import TypeName
 from headrace.sql.expressions import ColumnRef, Expression, Literal
 from headrace.sql.rel import Aggregate, AggregateCall, Calc, Column, Expand, Rel
 from headrace.sql.resolve.calls import call_name
+from headrace.sql.resolve.refusals import refuse
 from headrace.sql.resolve.scope import Scope, Source, unique_names
-from headrace.sql.types import BIGINT, AnyTimestampType, BooleanType, SqlType
+from headrace.sql.types import (
+    BIGINT,
+    AnyTimestampType,
+    ArrayType,
+    BooleanType,
+    MapType,
+    MultisetType,
+    RowType,
+    SqlType,
+)
 
 SET_NUMBER = "$set"
 """The column with the number of a row's grouping set."""
@@ -101,7 +111,9 @@ class Grouping:
                 f"GROUP BY contains the aggregate function {node.sql()}",
                 hint="aggregate in a subquery, and group by its column",
             )
-        name = self._input(self.converter.expression(node))
+        key = self.converter.expression(node)
+        require_comparable(key.type, f"GROUP BY {node.sql()}")
+        name = self._input(key)
         if name not in self.keys:
             self.keys.append(name)
         return name
@@ -223,6 +235,9 @@ class Grouping:
                 f"{function.name} does not take ({', '.join(map(str, types))})",
                 where={"it is called": " or ".join(function.forms)},
             )
+        if distinct:
+            for each in types:
+                require_comparable(each, f"{function.name}(DISTINCT ...)")
         values, options = _without_constants(function, converted)
         call = AggregateCall(
             "",
@@ -268,6 +283,12 @@ def _without_constants(
 def without_attribute(kind: SqlType) -> SqlType:
     """Return a type of values that are no longer the time of their rows."""
     return kind.without_attribute() if isinstance(kind, AnyTimestampType) else kind
+
+
+def require_comparable(kind: SqlType, what: str) -> None:
+    """Refuse values that are put together by equality, and have parts."""
+    if isinstance(kind, RowType | ArrayType | MapType | MultisetType):
+        refuse(f"{what} of type {kind.root}")
 
 
 def scope_of(rel: Rel) -> Scope:

@@ -15,7 +15,12 @@ from headrace.sql.expressions import Expression, Literal
 from headrace.sql.rel import Aggregate, Calc, Column, Rel, Sort, Union, Values
 from headrace.sql.resolve.columns import ScopeConverter
 from headrace.sql.resolve.group_windows import find_group_window
-from headrace.sql.resolve.grouping import Grouping, find_aggregates, scope_of
+from headrace.sql.resolve.grouping import (
+    Grouping,
+    find_aggregates,
+    require_comparable,
+    scope_of,
+)
 from headrace.sql.resolve.refusals import refuse
 from headrace.sql.resolve.scope import Scope, Source, reference, unique_names
 from headrace.sql.resolve.sources import SourceResolver
@@ -108,7 +113,7 @@ class QueryResolver:
         if node.args.get("distinct") is not None:
             if node.args["distinct"].args.get("on"):
                 refuse("DISTINCT ON")
-            rel = Aggregate(rel, tuple(column.name for column in rel.columns), ())
+            rel = distinct_rows(rel)
         return self._ordered(node, rel)
 
     def converter(self, scope: Scope) -> ScopeConverter:
@@ -176,9 +181,7 @@ class QueryResolver:
             each for part in parts for each in (part.parts if isinstance(part, Union) else (part,))
         ]
         rel: Rel = Union(tuple(flat))
-        if node.args.get("distinct"):
-            rel = Aggregate(rel, tuple(column.name for column in rel.columns), ())
-        return rel
+        return distinct_rows(rel) if node.args.get("distinct") else rel
 
     def values(self, node: exp.Values) -> Rel:
         """Return the rows of VALUES."""
@@ -268,6 +271,13 @@ def filtered(rel: Rel, condition: Expression) -> Rel:
     )
 
 
+def distinct_rows(rel: Rel) -> Rel:
+    """Return each row once."""
+    for column in rel.columns:
+        require_comparable(column.type, f"DISTINCT {column.name}")
+    return Aggregate(rel, tuple(column.name for column in rel.columns), ())
+
+
 def renamed(rel: Rel, names: Sequence[str]) -> Rel:
     """Return a relation whose columns have other names.
 
@@ -280,6 +290,11 @@ def renamed(rel: Rel, names: Sequence[str]) -> Rel:
             f"{len(names)} names are given to {len(columns)} columns: {', '.join(names)}"
         )
     return Calc(rel, tuple(names), tuple(map(reference, columns)))
+
+
+def _is_like(column: Column, wanted: Column) -> bool:
+    nullable = wanted.type.with_nullable(column.type.nullable)
+    return column == Column(wanted.name, nullable)
 
 
 def aligned(parts: Sequence[Rel]) -> list[Rel]:
@@ -296,7 +311,9 @@ def aligned(parts: Sequence[Rel]) -> list[Rel]:
             )
     types = []
     for columns in zip(*(part.columns for part in parts), strict=True):
-        kind = common_type([each.type for each in columns])
+        given = [each.type for each in columns]
+        same = len({each.with_nullable(True) for each in given}) == 1  # a time attribute stays one
+        kind = given[0] if same else common_type(given)
         if kind is None:
             found = " and ".join(str(each.type) for each in columns)
             raise SqlValidationError(f"column {columns[0].name!r} of a UNION has types {found}")
@@ -304,7 +321,7 @@ def aligned(parts: Sequence[Rel]) -> list[Rel]:
     wanted = tuple(Column(column.name, kind) for column, kind in zip(first, types, strict=True))
     made = []
     for part in parts:
-        if part.columns == wanted:
+        if all(_is_like(one, two) for one, two in zip(part.columns, wanted, strict=True)):
             made.append(part)
             continue
         expressions = tuple(

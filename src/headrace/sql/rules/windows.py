@@ -10,6 +10,7 @@ from headrace.sql.rel import (
     Aggregate,
     Border,
     Calc,
+    Expand,
     Rel,
     Window,
     WindowAggregate,
@@ -47,6 +48,8 @@ def with_window_aggregates(rel: Rel) -> Rel:
             f" slide ({spec.slide_ms} ms)"
         )
     keys = tuple(key for key in rel.keys if key not in windows)
+    if spec.kind == "SESSION" and {*spec.keys} != {*keys} and (spec.keys or not spec.grouped):
+        refuse("an aggregation over SESSION by other keys than those of PARTITION BY")
     columns = {column.name: column for column in rel.columns}
     made = WindowAggregate(
         _without_window(rel.input, chosen),
@@ -64,15 +67,32 @@ def with_window_aggregates(rel: Rel) -> Rel:
 
 def _origin(rel: Rel, name: str) -> tuple[Window, Border] | None:
     """Return the window that a column is a border of; None: it is no border."""
-    while isinstance(rel, Calc):
-        expression = dict(zip(rel.names, rel.expressions, strict=True))[name]
-        if not isinstance(expression, ColumnRef):
+    while isinstance(rel, Calc | Expand):
+        if isinstance(rel, Calc):
+            expression = dict(zip(rel.names, rel.expressions, strict=True))[name]
+            if not isinstance(expression, ColumnRef):
+                return None
+            name = expression.name
+        elif name == rel.number:
             return None
-        rel, name = rel.input, expression.name
+        elif name in rel.copies:
+            name = rel.keys[rel.copies.index(name)]
+            if any(name not in keys for keys in rel.sets):
+                return None
+        rel = rel.input
     if not isinstance(rel, Window):
         return None
     borders = {column.name: b for column, b in zip(rel.columns[-3:], BORDERS, strict=True)}
     return (rel, borders[name]) if name in borders else None
+
+
+def _expanded(rel: Expand, below: Rel) -> Expand:
+    """Return grouping sets without the borders of windows, which are in each of them."""
+    left = {column.name for column in below.columns}
+    kept = [(key, copy) for key, copy in zip(rel.keys, rel.copies, strict=True) if key in left]
+    sets = tuple(tuple(key for key in keys if key in left) for keys in rel.sets)
+    keys, copies = tuple(key for key, _ in kept), tuple(copy for _, copy in kept)
+    return Expand(below, keys, copies, sets, rel.number)
 
 
 def _without_window(rel: Rel, window: Window) -> Rel:
@@ -82,6 +102,8 @@ def _without_window(rel: Rel, window: Window) -> Rel:
         time = next(column for column in kept if column.name == window.window.time)
         names = (*(column.name for column in kept), TIME)
         return Calc(rel.input, names, (*map(reference, kept), reference(time)))
+    if isinstance(rel, Expand):
+        return _expanded(rel, _without_window(rel.input, window))
     assert isinstance(rel, Calc), "a border comes through projections"
     below = _without_window(rel.input, window)
     present = {column.name: column for column in below.columns}

@@ -111,6 +111,7 @@ class Lowering:
             case Unnest():
                 return self._repeated(rel.input, Unnested(rel, self._time_zone), "Unnest")
             case Window() if rel.window.kind != "SESSION":
+                self._check_time_zone(rel.input.columns, rel.window.time)
                 return self._repeated(rel.input, AssignedWindows(rel), "WindowTableFunction")
             case Sort():
                 return self._sort(rel)
@@ -123,6 +124,12 @@ class Lowering:
         spec = CalcSpec(function, schema_of(before.columns))
         stream = self.lower(before)._add(spec, call_site(), "sql").name(name)
         return stream.set_description(f"{name}({function.summary})")
+
+    def _check_time_zone(self, columns: Columns, time: str) -> None:
+        """Refuse windows of local time, which are shorter or longer where clocks are changed."""
+        (kind,) = [column.type for column in columns if column.name == time]
+        if isinstance(kind, TimestampLtzType) and self._time_zone != "UTC":
+            refuse(f"a window over {kind.summary} in the time zone {self._time_zone}")
 
     def _watermark(self, rel: Watermark) -> DataStream:
         columns = rel.input.columns
@@ -222,8 +229,8 @@ class Lowering:
 
     def _window_aggregate(self, rel: WindowAggregate) -> DataStream:
         given = self.mode(rel.input)
-        before, keys = rel.input, (*rel.window.keys, *rel.keys)
-        keys = tuple(dict.fromkeys(keys))
+        before, keys = rel.input, rel.keys
+        self._check_time_zone(before.columns, rel.window.time)
         if not keys:
             before, keys = _with_constant_key(before), (ALL,)
         columns = before.columns
