@@ -11,6 +11,10 @@ from headrace.common._options.values import ValueKind, parse
 from headrace.errors import SqlValidationError
 
 
+_OF_ALL_TABLES = ("scan.watermark.", "property-version")
+"""Options of every table, which connectors do not read."""
+
+
 @dataclass(frozen=True)
 class TableOption:
     """An option of a connector or format: its name as in Flink, its type, and its default."""
@@ -54,6 +58,7 @@ def read_options(
         SqlValidationError: an option is unknown, missing or wrong.
     """
     known = {option.key: option for option in declared}
+    given = {key: text for key, text in given.items() if not key.startswith(_OF_ALL_TABLES)}
     for key in given:
         if key not in known and not key.startswith(prefixes or ("\0",)):
             raise _unknown_error(table, key, [*known, *prefixes])

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
 from headrace.common.changelog_mode import ChangelogMode
+from headrace.common.serialization import BulkWriterFactory
+from headrace.datastream.formats._file_format import FileFormat
 from headrace.sql.rel import Columns
 from headrace.sql.types import to_arrow_schema
 from headrace.table._connectors.options import TableOption
@@ -97,6 +99,19 @@ class TableFormat(ABC):
         Raises:
             TypeMismatchError: a row has no form in this format.
         """
+
+
+@dataclass(frozen=True)
+class BulkTableFormat(TableFormat):
+    """A format of whole files, whose values cannot be decoded one by one."""
+
+    @abstractmethod
+    def file_format(self) -> FileFormat:
+        """Return what reads files; chunks of columns have those of the table that are there."""
+
+    @abstractmethod
+    def writer_factory(self) -> BulkWriterFactory:
+        """Return what writes files of rows."""
 
 
 def split_lines(text: bytes) -> list[bytes]:

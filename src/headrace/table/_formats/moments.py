@@ -127,7 +127,9 @@ def times_of_texts(texts: Any) -> Any | None:
     if bounds["min"] is not None and (bounds["min"], bounds["max"]) != (8, 8):
         return None
     try:
-        return texts.cast(pa.time32("s")).cast(pa.time32("ms"))
+        # Arrow reads no times of day.
+        moments = pc.binary_join_element_wise("1970-01-01", texts, " ").cast(pa.timestamp("s"))
+        return moments.cast(pa.time32("s")).cast(pa.time32("ms"))
     except pa.ArrowInvalid:
         return None
 

@@ -14,6 +14,9 @@ _FORMATS = {
     "json": "headrace.table._formats.json.format:JsonTableFormat",
     "csv": "headrace.table._formats.csv.format:CsvTableFormat",
     "debezium-json": "headrace.table._formats.debezium_json:DebeziumJsonFormat",
+    "avro": "headrace.table._formats.avro.format:AvroTableFormat",
+    "avro-confluent": "headrace.table._formats.avro.confluent:AvroConfluentFormat",
+    "parquet": "headrace.table._formats.parquet:ParquetTableFormat",
     "raw": "headrace.table._formats.raw:RawFormat",
 }
 

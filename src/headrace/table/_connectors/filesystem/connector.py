@@ -17,6 +17,7 @@ from headrace.datastream.connectors._files.rolling import (
 )
 from headrace.datastream.connectors._files.sink import FileSink
 from headrace.datastream.connectors.file_system import FileSource
+from headrace.datastream.formats._file_format import FileFormat
 from headrace.table._connectors.connector import TableRequest, TableSink, TableSource
 from headrace.table._connectors.filesystem.encoding import PartitionFolders, TableLineEncoder
 from headrace.table._connectors.filesystem.file_columns import (
@@ -24,9 +25,9 @@ from headrace.table._connectors.filesystem.file_columns import (
     check_metadata,
     check_partition_keys,
 )
-from headrace.table._connectors.filesystem.lines import TableLines
+from headrace.table._connectors.filesystem.lines import CompletedFiles, TableLines
 from headrace.table._connectors.options import TableOption, read_options
-from headrace.table._formats.format import TableFormat
+from headrace.table._formats.format import BulkTableFormat, TableFormat
 from headrace.table._formats.registry import find_format, format_options, make_format
 
 _PATH = TableOption("path", required=True)
@@ -69,9 +70,8 @@ class FilesystemConnector:
         """Return a source of all files below the path, or of new files as well."""
         table = _FileTable.of(request)
         check_metadata(request)
-        lines = TableLines(table.format, table.extra)
         source = TableFileSource(
-            lines,
+            table.reader,
             (location_of(table.options["path"]),),
             discovery_interval_ms=table.options["source.monitor-interval"],
             mode=table.format.gives,
@@ -87,11 +87,13 @@ class FilesystemConnector:
             options["sink.rolling-policy.rollover-interval"],
             options["sink.rolling-policy.inactivity-interval"],
         )
+        bulk = isinstance(table.format, BulkTableFormat)
         sink = TableFileSink(
             location_of(options["path"]),
-            TableLineEncoder(table.format, table.kept),
+            None if bulk else TableLineEncoder(table.format, table.kept),
+            table.format.writer_factory() if isinstance(table.format, BulkTableFormat) else None,
             bucket_assigner=folders,
-            rolling_policy=OnCheckpointRollingPolicy() if request.batch else rolling,
+            rolling_policy=OnCheckpointRollingPolicy() if request.batch or bulk else rolling,
             output_file_config=OutputFileConfig("part", ""),
             mode=table.format.accepts,
         )
@@ -148,6 +150,13 @@ class _FileTable:
         )
         made = make_format(kind, request.name, extra.in_files, options)
         return _FileTable(request, options, made, extra)
+
+    @property
+    def reader(self) -> FileFormat:
+        """What reads the files."""
+        if isinstance(self.format, BulkTableFormat):
+            return CompletedFiles(self.format.file_format(), self.extra)
+        return TableLines(self.format, self.extra)
 
     @property
     def kept(self) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -9,11 +10,12 @@ from typing import Any
 
 from headrace.common.types import Row, RowKind
 from headrace.datastream.connectors._files.rolling import BucketAssigner
-from headrace.sql.types import SqlType
+from headrace.sql.types import DateType, SqlType, TimestampLtzType, TimeType
 from headrace.table._connectors.chunks import python_columns
 from headrace.table._formats.format import TableFormat
 from headrace.table._formats.value_text import value_text
 
+_EPOCH = datetime.date(1970, 1, 1)
 _ESCAPED = {*"\"#%'*/:=?\\\x7f{[]^", *map(chr, range(1, 32))}
 """The characters that Flink escapes in the name of a partition's folder."""
 
@@ -67,10 +69,28 @@ class PartitionFolders(BucketAssigner):
 
     @cached_property
     def _texts(self) -> list[Callable[[Any], str]]:
-        return [value_text(kind) for kind in self.types]
+        return [*map(_folder_text, self.types)]
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: vars(self)[each.name] for each in fields(self)}
+
+
+def _folder_text(kind: SqlType) -> Callable[[Any], str]:
+    """Return a function to the text of a value in a path: Flink's own form of the value."""
+    write = value_text(kind)
+    match kind:
+        case DateType():
+            return lambda day: "" if day is None else str((day - _EPOCH).days)
+        case TimeType():
+            return lambda time: "" if time is None else str(_milliseconds(time))
+        case TimestampLtzType():
+            return lambda moment: write(moment).removesuffix("Z")
+    return write
+
+
+def _milliseconds(time: datetime.time) -> int:
+    seconds = (time.hour * 60 + time.minute) * 60 + time.second
+    return seconds * 1000 + time.microsecond // 1000
 
 
 def escape_folder(text: str) -> str:

@@ -19,6 +19,7 @@ from headrace.sql.types import (
     to_arrow_schema,
 )
 from headrace.table._connectors.connector import MetadataColumn, TableRequest
+from headrace.table._formats.moments import read_time_ms
 
 METADATA = {
     "file.path": STRING.with_nullable(False),
@@ -115,6 +116,11 @@ class FileColumns:
 
 
 def _scalar(value: Any, kind: Any, pa: Any) -> Any:
+    if isinstance(value, str) and (pa.types.is_date(kind) or pa.types.is_time(kind)):
+        if value.lstrip("-").isdecimal():  # as Flink writes it: days, or ms
+            return pa.scalar(int(value), pa.int32()).cast(kind)
+        if pa.types.is_time(kind):
+            return pa.scalar(read_time_ms(value), pa.int32()).cast(kind)
     if isinstance(value, str) and kind != pa.string():
         return pa.scalar(value, pa.string()).cast(kind)
     if isinstance(value, int) and pa.types.is_timestamp(kind):

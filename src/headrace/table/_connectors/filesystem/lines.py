@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.common._storage.locations import open_file
 from headrace.connector import BadRecord, Chunk, ColumnChunk
 from headrace.datastream.formats._csv.columns import BOM
+from headrace.datastream.formats._file_format import FileFormat, FileStats
 from headrace.datastream.formats._lines import (
     CORRUPT_ERRORS,
     SAMPLE_BYTES,
@@ -113,3 +114,37 @@ class _BadLines:
             at = self.block.index(b"\n", at) + 1
         line = split_lines(self.block[at:].partition(b"\n")[0] + b"\n")[0]
         return BadRecord(line, reason, self.path, self.position + at)
+
+
+@dataclass(frozen=True)
+class CompletedFiles(FileFormat):
+    """Adds the columns of a table that are not in its files to those that another format reads."""
+
+    files: FileFormat
+    extra: FileColumns
+
+    def measure(self, path: str, extent: int | None = None) -> FileStats:
+        return self.files.measure(path, extent)
+
+    def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
+        return self.files.cuts(path, start, end, max_range_bytes)
+
+    def align(self, path: str, position: int, extent: int) -> int:
+        return self.files.align(path, position, extent)
+
+    def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
+        return as_rows(self.read_columns(path, start, end, extent))
+
+    def read_columns(
+        self, path: str, start: int, end: int, extent: int
+    ) -> Iterator[Chunk | ColumnChunk]:
+        complete = self.extra.for_file(path)
+        for chunk in self.files.read_columns(path, start, end, extent) or ():
+            if isinstance(chunk, Chunk):
+                yield chunk
+            else:
+                yield replace(chunk, batch=complete(chunk.batch))
+
+    @property
+    def has_columns(self) -> bool:
+        return True

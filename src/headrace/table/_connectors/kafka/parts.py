@@ -16,10 +16,12 @@ from headrace.table._connectors.kafka.options import (
     KEY_FORMAT,
     KEY_PREFIX,
     PROPERTIES,
+    TOPIC,
     VALUE_FIELDS,
     VALUE_FORMAT,
 )
 from headrace.table._connectors.options import TableOption, read_options
+from headrace.table._formats.avro.confluent import AvroConfluentFormat
 from headrace.table._formats.format import TableFormat
 from headrace.table._formats.registry import find_format, format_options, make_format
 
@@ -92,13 +94,21 @@ def parts_of(
         of_key = tuple(
             Column(name.removeprefix(prefix), by_name[name].type) for name in key_columns
         )
-        key = make_format(key_kind, table, of_key, options, "key.")
+        key = _with_subject(make_format(key_kind, table, of_key, options, "key."), options, "key")
     of_value = tuple(each for each in physical if each.name in value_columns)
     value = make_format(value_kind, table, of_value, options, value_prefix)
+    value = _with_subject(value, options, "value")
     _check_metadata(request)
     return options, MessageParts(
         request.columns, request.metadata, key, value, key_columns, value_columns, upserts
     )
+
+
+def _with_subject(made: TableFormat, options: Mapping[str, Any], part: str) -> TableFormat:
+    topics = options[TOPIC.key] or ()
+    if isinstance(made, AvroConfluentFormat) and len(topics) == 1:
+        return made.with_default_subject(f"{topics[0]}-{part}")
+    return made
 
 
 def _key_columns(

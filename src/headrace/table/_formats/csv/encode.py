@@ -6,7 +6,6 @@ import base64
 import datetime
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
 from headrace.common._types.java_text import double_text, float_text
@@ -43,7 +42,6 @@ class CsvWriting:
 
     dialect: CsvDialect
     rules: CsvRules
-    scientific: bool = True
 
 
 def line_encoder(
@@ -92,7 +90,7 @@ def _text_of(kind: SqlType, writing: CsvWriting) -> Write:
         case DoubleType():
             return double_text
         case DecimalType():
-            return decimal_text if writing.scientific else _plain_decimal
+            return decimal_text
         case CharacterType():
             return str
         case BytesType():
@@ -126,10 +124,6 @@ def _element(kind: SqlType, writing: CsvWriting) -> Write:
     return lambda value: null if value is None else write(value)
 
 
-def _plain_decimal(value: Decimal) -> str:
-    return format(value, "f")
-
-
 def _quoter(dialect: CsvDialect) -> Write:
     """Return a function that puts a text in quotes where Flink's writer does.
 
@@ -144,9 +138,7 @@ def _quoter(dialect: CsvDialect) -> Write:
         if len(text) <= _LONG and not any(char <= highest for char in text):
             return text
         if escape is not None:
-            text = text.replace(escape, escape + escape).replace(mark, escape + mark)
-        else:
-            text = text.replace(mark, mark + mark)
-        return f"{mark}{text}{mark}"
+            text = text.replace(escape, escape + escape)
+        return f"{mark}{text.replace(mark, mark + mark)}{mark}"
 
     return quote

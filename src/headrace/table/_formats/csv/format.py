@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ _IGNORE_ERRORS = TableOption("ignore-parse-errors", ValueKind.BOOLEAN, False)
 _ELEMENTS = TableOption("array-element-delimiter", default=";")
 _ESCAPE = TableOption("escape-character")
 _NULL = TableOption("null-literal")
+# Flink 2.3 writes the same with both values.
 _SCIENTIFIC = TableOption("write-bigdecimal-in-scientific-notation", ValueKind.BOOLEAN, True)
 
 
@@ -40,7 +42,6 @@ class CsvTableFormat(TableFormat):
     dialect: CsvDialect = field(default_factory=CsvDialect)
     rules: CsvRules = field(default_factory=CsvRules)
     allow_comments: bool = False
-    scientific: bool = True
 
     identifier = "csv"
     options = (
@@ -77,7 +78,6 @@ class CsvTableFormat(TableFormat):
                 options["ignore-parse-errors"],
             ),
             options["allow-comments"],
-            options["write-bigdecimal-in-scientific-notation"],
         )
 
     def decode(self, values: Sequence[bytes]) -> Decoded:
@@ -134,7 +134,7 @@ class CsvTableFormat(TableFormat):
 
     @cached_property
     def _encode(self) -> Callable[[Sequence[Sequence[Any]]], list[bytes]]:
-        writing = CsvWriting(self.dialect, self.rules, self.scientific)
+        writing = CsvWriting(self.dialect, self.rules)
         return line_encoder([column.type for column in self.columns], writing)
 
     @cached_property
@@ -145,6 +145,8 @@ class CsvTableFormat(TableFormat):
     def _decode_one_by_one(self, values: Sequence[bytes | None], first: int) -> Decoded:
         reads, rows = self._reads, RowsBuilder(self.schema, first)
         options, ignore = self.dialect.options(), self.rules.ignore_errors
+        escape = self.dialect.escape
+        escaped = None if escape is None else re.compile(f"({re.escape(escape)})(.)", re.DOTALL)
         for index, value in enumerate(values):
             if value is None:
                 continue
@@ -152,7 +154,11 @@ class CsvTableFormat(TableFormat):
                 text = value.decode()
                 if self.allow_comments and text.lstrip().startswith("#"):
                     continue
+                if escaped is not None:
+                    text = escaped.sub(_control_character, text)
                 fields = next(csv.reader([text], **options), None) or [""]
+                if escaped is not None:
+                    fields = [field.translate(_STOOD_FOR) for field in fields]
                 row = self._row_of(fields, reads)
                 if row is not None:
                     rows.add(index, row)
@@ -176,6 +182,16 @@ class CsvTableFormat(TableFormat):
             return None
         found = [read(text) for read, text in zip(reads, fields, strict=False)]
         return found + [None] * (len(reads) - len(found))
+
+
+_CONTROLS = {"n": "\ue000", "t": "\ue001", "r": "\ue002", "0": "\ue003"}
+"""What stands for control characters while Python's csv module reads a line."""
+_STOOD_FOR = {0xE000: "\n", 0xE001: "\t", 0xE002: "\r", 0xE003: "\0"}
+
+
+def _control_character(found: re.Match[str]) -> str:
+    r"""Return an escaped character; ``\n``, say, is a line end."""
+    return _CONTROLS.get(found[2], found[0])
 
 
 def _joined(lines: Sequence[bytes], mark: bytes) -> list[bytes | None]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import datetime
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,15 +26,19 @@ from headrace.sql.types import (
     TimeType,
     to_arrow,
 )
-from headrace.table._formats.json.values import JsonRules, Number, value_reader
+from headrace.table._formats.json.values import JsonRules, value_reader
 from headrace.table._formats.moments import (
     dates_of_texts,
+    read_time_ms,
     times_of_texts,
     timestamp_reader,
     timestamps_of_texts,
 )
 
 Read = Callable[[str], Any]
+
+_DATE = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)", re.ASCII)
+_WITHOUT_SECONDS = len("23:59")
 
 
 @dataclass(frozen=True)
@@ -80,10 +86,32 @@ def _reader_of(kind: SqlType, rules: CsvRules) -> Read:
             return lambda text: [element(part) for part in text.split(between)] if text else []
         case RowType():
             return _row_reader(kind, rules)
-    of_json = value_reader(kind, JsonRules())
-    if isinstance(kind, DateType | TimeType):
-        return of_json
-    return lambda text: of_json(Number(text))
+        case DateType():
+            return _read_date
+        case TimeType():
+            return lambda text: _read_time_ms(text, kind.precision)
+    of_json, exact = value_reader(kind, JsonRules()), isinstance(kind, DecimalType)
+
+    def read(text: str) -> Any:
+        if exact and text != text.strip():
+            raise ValueError(f"{text!r:.80} is no number")
+        return of_json(text)
+
+    return read
+
+
+def _read_date(text: str) -> datetime.date:
+    found = _DATE.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r:.80} is no date")
+    return datetime.date(*map(int, found.groups()))
+
+
+def _read_time_ms(text: str, precision: int) -> int:
+    """Return the ms of a time of day, which may lack seconds; digits beyond are dropped."""
+    found = read_time_ms(f"{text}:00" if len(text) == _WITHOUT_SECONDS else text)
+    unit: int = 10 ** max(3 - precision, 0)
+    return found // unit * unit
 
 
 def _row_reader(kind: RowType, rules: CsvRules) -> Read:

@@ -88,7 +88,7 @@ class JsonColumns:
 
         arrays = []
         for column, finish, array in zip(self._columns, self._finishes, found.columns, strict=True):
-            if self._rules.fail_on_missing and array.null_count:
+            if self._rules.fail_on_missing and _has_null(array):
                 return None
             made = array if finish is None else finish(array)
             if made is None or (isinstance(column.type, FloatType) and not _is_finite(made)):
@@ -119,6 +119,17 @@ def _is_utf8(block: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _has_null(array: Any) -> bool:
+    """Return whether a value, or a field of one, is null: it may be missing."""
+    from pyarrow import types
+
+    if array.null_count:
+        return True
+    if types.is_struct(array.type):
+        return any(map(_has_null, array.flatten()))
+    return types.is_list(array.type) and _has_null(array.flatten())
 
 
 def _is_finite(array: Any) -> bool:

@@ -6,6 +6,7 @@ import base64
 import datetime
 import json
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -35,7 +36,24 @@ from headrace.table._formats.value_text import map_items, row_values
 
 Write = Callable[[Any], str]
 
-_STRING = json.JSONEncoder(ensure_ascii=False).encode
+_SPECIAL = re.compile("[\x00-\x07\x0b\x0e-\x1f\U00010000-\U0010ffff]")
+"""Characters that Flink escapes by their codes, and Python otherwise, or not at all."""
+_SMALLEST_PLAIN = -6
+"""Java writes smaller exponents with an E."""
+_QUOTED = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def quoted(text: str) -> str:
+    """Return a text as Flink's JSON has it."""
+    if _SPECIAL.search(text) is None:
+        return _QUOTED(text)
+    pieces, at = [], 0
+    for found in _SPECIAL.finditer(text):
+        units = found[0].encode("utf-16-be").hex().upper()
+        codes = [units[place : place + 4] for place in range(0, len(units), 4)]
+        pieces += [_QUOTED(text[at : found.start()])[1:-1], *(f"\\u{code}" for code in codes)]
+        at = found.end()
+    return f'"{"".join(pieces)}{_QUOTED(text[at:])[1:]}'
 
 
 @dataclass(frozen=True)
@@ -54,7 +72,7 @@ def object_encoder(
 ) -> Callable[[Sequence[Sequence[Any]]], list[str]]:
     """Return a function from columns of Python values to the text of each row."""
     writes = [_nullable(each.type, writing) for each in kind.fields]
-    names = [_STRING(each.name) for each in kind.fields]
+    names = [quoted(each.name) for each in kind.fields]
     if writing.ignore_nulls:
         pairs = [*zip(names, writes, strict=True)]
         return lambda columns: [_object(pairs, row) for row in zip(*columns, strict=True)]
@@ -92,7 +110,7 @@ def _writer_of(kind: SqlType, writing: JsonWriting) -> Write:
         case DecimalType():
             return _plain_decimal if writing.plain_decimals else decimal_text
         case CharacterType():
-            return _STRING
+            return quoted
         case BytesType():
             return lambda data: f'"{base64.b64encode(data).decode()}"'
         case DateType():
@@ -121,19 +139,19 @@ def _floating(text: Callable[[float], str]) -> Write:
 
 def decimal_text(value: Decimal) -> str:
     """Return a decimal as Java's ``BigDecimal.toString``, without zeros at the end."""
-    return _java_decimal(value)
-
-
-def _java_decimal(value: Decimal) -> str:
     sign, figures, exponent = value.as_tuple()
     assert isinstance(exponent, int)
-    digits = "".join(map(str, figures))
-    adjusted = exponent + len(digits) - 1
-    minus = "-" if sign and any(figures) else ""
-    if exponent <= 0 and adjusted >= -6:
-        return minus + format(abs(value), "f")
-    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
-    return f"{minus}{digits[0]}{fraction}E{adjusted:+d}"
+    digits = "".join(map(str, figures)).lstrip("0")
+    if not digits:
+        return "0"
+    kept = digits.rstrip("0")
+    exponent += len(digits) - len(kept)
+    adjusted = exponent + len(kept) - 1
+    minus = "-" if sign else ""
+    if exponent > 0 or adjusted < _SMALLEST_PLAIN:
+        fraction = f".{kept[1:]}" if len(kept) > 1 else ""
+        return f"{minus}{kept[0]}{fraction}E{adjusted:+d}"
+    return minus + format(Decimal((0, tuple(map(int, kept)), exponent)), "f")
 
 
 def _plain_decimal(value: Decimal) -> str:
@@ -162,6 +180,6 @@ def _map_writer(write: Write, writing: JsonWriting) -> Write:
                     continue
                 key = writing.null_key
             texts[key] = write(each)
-        return f"{{{','.join(f'{_STRING(key)}:{text}' for key, text in texts.items())}}}"
+        return f"{{{','.join(f'{quoted(key)}:{text}' for key, text in texts.items())}}}"
 
     return entries

@@ -1,0 +1,1 @@
+"""Avro as a format of tables."""
