@@ -53,7 +53,8 @@ class ConstantReader(TreeReader):
         begin = self.index
         unit, _ = self._interval_unit((*_YEAR_UNITS, *_DAY_UNITS))
         one = self.node(exp.Interval, begin, this=exp.Literal.string("1"), unit=exp.Var(this=unit))
-        return self.node(exp.Mul, start, this=value, expression=one)
+        product = self.node(exp.Mul, start, this=value, expression=one)
+        return self.node(exp.Paren, start, this=product)
 
     def _interval_unit(self, units: tuple[str, ...]) -> tuple[str, int | None]:
         token = self.token

@@ -194,7 +194,7 @@ class ExpressionReader(CallReader):
 
     def _with_access(self, start: int, found: exp.Expr) -> exp.Expr:
         """Return an expression with the fields and elements of it that follow."""
-        while True:
+        while not isinstance(found, exp.Literal):
             if self.take_symbol("["):
                 index = self.expression()
                 self.expect_symbol("]")
@@ -202,7 +202,8 @@ class ExpressionReader(CallReader):
             elif self.take_symbol("."):
                 found = self.node(exp.Dot, start, this=found, expression=self.identifier())
             else:
-                return found
+                break
+        return found
 
     def _primary(self) -> exp.Expr:
         self.want("an expression")

@@ -100,7 +100,7 @@ def _arguments(self: Generator, upper: str, arguments: list[exp.Expr]) -> str:
 def _not(self: Generator, node: exp.Expr) -> str:
     inside = node.this
     match inside:
-        case exp.Is():
+        case exp.Is() if node.arg_key != "expression":
             return f"{self.sql(inside, 'this')} IS NOT {self.sql(inside, 'expression')}"
         case exp.In():
             return _in(self, inside, "NOT ")
@@ -125,7 +125,13 @@ def _between(self: Generator, node: exp.Expr, negation: str = "") -> str:
 
 
 def _values(self: Generator, node: exp.Expr) -> str:
-    written = self.prepend_ctes(node, f"VALUES {self.expressions(node, flat=True)}")
+    rows = [
+        self.sql(row.expressions[0] if isinstance(row.expressions[0], exp.Subquery) else row)
+        if len(row.expressions) == 1
+        else self.sql(row)
+        for row in node.expressions
+    ]
+    written = self.prepend_ctes(node, f"VALUES {', '.join(rows)}")
     return written + "".join(self.sql(node, each) for each in ("order", "limit", "offset"))
 
 

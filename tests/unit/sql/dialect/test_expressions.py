@@ -195,7 +195,7 @@ def test_intervals(text: str, value: str, unit: str) -> None:
 
 
 def test_an_interval_of_an_expression_is_a_product() -> None:
-    found = parse_expression("INTERVAL (a + 1) DAY")
+    found = parse_expression("INTERVAL (a + 1) DAY").unnest()
     assert isinstance(found, exp.Mul)
     assert isinstance(found.expression, exp.Interval)
 
