@@ -2,6 +2,8 @@
 
     python -m tests.differential.sql.run_corpus [OPTION ...] [AREA[/CASE] ...]
 
+``--write-open`` writes the names of those that differ into ``open.txt``, which the test
+lets differ.
 It ends with 1 where a case differs. What only a plan of Flink is recorded of is not run.
 """
 
@@ -26,9 +28,10 @@ from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.table_environment import TableEnvironment
 from headrace.table.table_result import TableResult
 from tests.differential.encoding import encode
-from tests.differential.sql.cases import DATA, GOLDENS, MODES, SETTINGS, Case, areas, cases
+from tests.differential.sql.cases import DATA, GOLDENS, HERE, MODES, SETTINGS, Case, areas, cases
 from tests.differential.sql.compare import differences
 
+OPEN = HERE / "open.txt"
 KINDS = {"INSERT": "+I", "UPDATE_BEFORE": "-U", "UPDATE_AFTER": "+U", "DELETE": "-D"}
 WRITES = re.compile(r"INSERT|EXECUTE|CREATE TABLE.*\bAS SELECT\b", re.S)
 
@@ -115,22 +118,38 @@ def chosen_cases(names: list[str], mode: str | None) -> Iterator[tuple[Case, str
                     yield case, each
 
 
+def name_of(case: Case, mode: str) -> str:
+    """What a case is called in ``open.txt``."""
+    return f"{case.area}/{case.name} {mode}"
+
+
+def open_cases() -> set[str]:
+    """The names of the cases that still differ."""
+    return set(OPEN.read_text(encoding="utf-8").splitlines())
+
+
 def main() -> int:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--mode", choices=MODES)
     parser.add_argument("--target", choices=("local", "spark"), default="local")
+    parser.add_argument("--write-open", action="store_true")
     parser.add_argument("--quiet", action="store_true", help="only the numbers")
     chosen = parser.parse_args()
     right: Counter[str] = Counter()
     all_of: Counter[str] = Counter()
+    differ = []
     for case, mode in chosen_cases(chosen.names, chosen.mode):
         found = check(case, mode, chosen.target)
         all_of[case.area] += 1
         right[case.area] += not found
-        if found and not chosen.quiet:
-            print(f"{case.area}/{case.name} {mode}: {'; '.join(found)}")
+        if found:
+            differ.append(name_of(case, mode))
+            if not chosen.quiet:
+                print(f"{differ[-1]}: {'; '.join(found)}")
+    if chosen.write_open and not (chosen.names or chosen.mode):
+        OPEN.write_text("\n".join(differ) + "\n", encoding="utf-8")
     for area, count in all_of.items():
         print(f"{area}: {right[area]} of {count}")
     return 0 if right == all_of else 1

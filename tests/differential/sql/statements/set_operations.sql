@@ -87,3 +87,14 @@ SELECT id, ts FROM clicks UNION ALL SELECT id, ts FROM kinds;
 -- mode: batch
 -- batch order: exact
 SELECT i FROM t1 UNION SELECT i FROM t2 ORDER BY i LIMIT 3;
+
+-- case: union_all_with_itself
+SELECT COUNT(*) AS n FROM (SELECT i FROM t1 UNION ALL SELECT i FROM t1) AS t;
+
+-- case: union_all_with_itself_rows
+-- order: bag
+SELECT i FROM t1 UNION ALL SELECT i FROM t1;
+
+-- case: union_all_with_itself_grouped
+-- order: folded
+SELECT i, COUNT(*) AS n FROM (SELECT i FROM t1 UNION ALL SELECT i FROM t1) AS t GROUP BY i;
