@@ -170,11 +170,11 @@ def _elements(value: Any, kind: SqlType) -> Any:
             for _ in range(count):
                 yield _columns_of(element, kind.element)
         return
+    of: SqlType = kind.element  # type: ignore[attr-defined]
     for element in value:
-        yield _columns_of(element, kind.element)  # type: ignore[attr-defined]
+        if element is not None or not isinstance(of, RowType):
+            yield _columns_of(element, of)
 
 
 def _columns_of(element: Any, kind: SqlType) -> tuple[Any, ...]:
-    if not isinstance(kind, RowType):
-        return (element,)
-    return (None,) * len(kind.fields) if element is None else (*element.values(),)
+    return (*element.values(),) if isinstance(kind, RowType) else (element,)

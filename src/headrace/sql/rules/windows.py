@@ -80,6 +80,8 @@ def _origin(rel: Rel, name: str) -> tuple[Window, Border] | None:
             if any(name not in keys for keys in rel.sets):
                 return None
         rel = rel.input
+    if isinstance(rel, WindowAggregate) and name in {column.name for column, _ in rel.borders[:2]}:
+        refuse("an aggregation by the window of another one", f"GROUP BY {name}")
     if not isinstance(rel, Window):
         return None
     borders = {column.name: b for column, b in zip(rel.columns[-3:], BORDERS, strict=True)}

@@ -86,6 +86,18 @@ class Lowering:
             made = self._made[rel] = self._lower(rel)
         return made
 
+    def lower_required(self, rel: Rel, required: tuple[str, ...], table: str) -> DataStream:
+        """Return the stream of rows for a table, of which some columns must not be NULL."""
+        stream = self.lower(rel)
+        if not required:
+            return stream
+        columns = rel.columns
+        function = Projection(
+            columns, tuple(c.name for c in columns), tuple(map(reference, columns))
+        )
+        spec = CalcSpec(function, schema_of(columns), required=required)
+        return stream._add(spec, call_site(), "sql").name(f"NotNull({table})")
+
     def mode(self, rel: Rel) -> ChangelogMode:
         """Return the row kinds of a plan."""
         return changelog_mode(rel, self._streams.mode, self._batch)

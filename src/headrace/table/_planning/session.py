@@ -10,6 +10,7 @@ from headrace.common._options.table import MINI_BATCH, TIME_ZONE
 from headrace.datastream.data_stream import DataStream
 from headrace.errors import SqlValidationError, UnsupportedError
 from headrace.sql import statements as parsed
+from headrace.sql.assignment import is_assignable
 from headrace.sql.calls import cast
 from headrace.sql.catalog.execute import Types, execute
 from headrace.sql.catalog.manager import CatalogManager
@@ -31,6 +32,9 @@ from headrace.table.table_result import TableResult, content_of, done
 
 if TYPE_CHECKING:
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+
+STATE_TTL = "table.exec.state.ttl"
 
 
 class SqlSession:
@@ -168,9 +172,18 @@ class SqlSession:
 
     def _add_sink(self, insert: parsed.Insert, lowering: Lowering) -> DataStream:
         name = insert.target[-1]
+        if insert.overwrite:
+            refuse("INSERT OVERWRITE")
+        if insert.partition:
+            refuse("PARTITION in INSERT")
         definition = self.catalogs.table(insert.target)
         columns = written_columns(definition)
         rel = fitted(self.resolver().resolve(insert.query), columns, insert.columns, name)
+        required = tuple(
+            wanted.name
+            for wanted, one in zip(columns, rel.columns, strict=True)
+            if one.type.nullable and not wanted.type.nullable
+        )
         options = dict(definition.options)
         connector = find_connector(options.pop("connector", None))
         request = TableRequest(
@@ -182,7 +195,7 @@ class SqlSession:
             batch=self.batch,
             time_zone=self.time_zone,
         )
-        stream = lowering.lower(rel)
+        stream = lowering.lower_required(rel, required, name)
         sink = connector.sink(request).sink
         mode = lowering.mode(rel)
         if not mode.is_accepted_by(sink.accepts):
@@ -210,6 +223,9 @@ class SqlSession:
         return f"== Plan ==\n{plan}\n\n== Job ==\n{lowering.lower(rel).explain()}"
 
     def _lowering(self) -> Lowering:
+        configuration = self.env._configuration
+        if str(configuration.value_of(STATE_TTL) or "0").split()[0].rstrip("msdh") != "0":
+            refuse(f"the option {STATE_TTL}")
         streams = TableStreams(self.env, batch=self.batch, time_zone=self.time_zone)
         return Lowering(
             streams,
@@ -258,8 +274,15 @@ def fitted(rel: Rel, columns: Columns, names: Sequence[str], table: str) -> Rel:
                 "table": ", ".join(f"{each.name} {each.type}" for each in wanted),
             },
         )
+    for one, column in zip(given, wanted, strict=True):
+        if not is_assignable(one.type, column.type):
+            raise SqlValidationError(
+                f"column {column.name!r} of table {table!r} is {column.type}, and the query gives"
+                f" {one.type}",
+                hint=f"CAST({one.name} AS {column.type.summary})",
+            )
     sources = {
-        column.name: cast(reference(one), column.type)
+        column.name: cast(reference(one), column.type.with_nullable(one.type.nullable))
         for one, column in zip(given, wanted, strict=True)
     }
     expressions = []
