@@ -141,6 +141,7 @@ def _create_view(statement: CreateView, manager: CatalogManager, types: Types) -
         columns=columns,
         database=(manager.current_catalog, manager.current_database),
         comment=statement.comment or "",
+        source=statement.source,
     )
     manager.create_relation(
         statement.path,
@@ -244,6 +245,7 @@ def _alter_relation(statement: Alter, manager: CatalogManager, types: Types) -> 
             query=change.query,
             text=change.text,
             columns=tuple(each.name for each in types.of_query(change.query)),
+            source=statement.source,
             database=(manager.current_catalog, manager.current_database),
         )
         manager.replace_relation(found.path, view)

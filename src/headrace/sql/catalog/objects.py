@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from headrace.sql.rel import Rel
@@ -57,7 +57,7 @@ class CatalogView:
     """A view: a query, with the names of its columns.
 
     ``text``: the query as it was written; names in it are resolved in ``database``, which was
-    current when the view was made.
+    current when the view was made. ``source``: the text in which its nodes have offsets.
     """
 
     query: exp.Expr
@@ -65,6 +65,7 @@ class CatalogView:
     columns: tuple[str, ...]
     database: tuple[str, str]
     comment: str = ""
+    source: str = field(default="", repr=False, compare=False)
 
 
 @dataclass(frozen=True)

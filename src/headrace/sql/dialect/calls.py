@@ -63,6 +63,7 @@ class CallReader(SpecialCallReader):
     # Arguments
 
     def arguments(self) -> list[exp.Expr]:
+        """Return the arguments of a call, which commas separate."""
         if self.at_symbol(")"):
             return []
         start = self.index

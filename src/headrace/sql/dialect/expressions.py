@@ -308,6 +308,8 @@ class ExpressionReader(CallReader):
     def subquery_or_list(self) -> exp.Expr:
         """Return what stands in the parentheses of IN: a Subquery, or a Tuple."""
         start = self.index
+        if self.at_query() and not self.at_symbol("("):
+            return self.node(exp.Subquery, start, this=self.query())
         if self.at_query():
             index = self.index
             query = self.attempt(self.query)

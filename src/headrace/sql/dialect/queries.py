@@ -14,11 +14,6 @@ _QUERY_WORDS = ("SELECT", "WITH", "VALUES", "TABLE")
 class QueryReader(TableReader):
     """Reads queries."""
 
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self._no_query: set[int] = set()
-        """Tokens where a parenthesis opens that holds no query."""
-
     # Queries in other places
 
     def at_query(self) -> bool:
@@ -31,15 +26,9 @@ class QueryReader(TableReader):
 
     def try_query(self) -> exp.Subquery | None:
         """Return the query in the parentheses that begin here; None if they hold something else."""
-        start = self.index
-        if start in self._no_query or not self.at_query():
+        if not self.at_query():
             return None
-        if self.ahead().value != "(":
-            return self.in_subquery()
-        found = self.attempt(self.in_subquery)
-        if found is None:
-            self._no_query.add(start)
-        return found
+        return self.in_subquery() if self.ahead().value != "(" else self.attempt(self.in_subquery)
 
     def in_subquery(self) -> exp.Subquery:
         """Return a query in parentheses."""

@@ -18,6 +18,10 @@ T = TypeVar("T")
 class TreeReader(Cursor):
     """Makes nodes; subclasses read parts of the language that contain each other."""
 
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._failed: set[tuple[str, int]] = set()
+
     def expression(self) -> exp.Expr:
         """Return an expression."""
         raise NotImplementedError
@@ -31,12 +35,19 @@ class TreeReader(Cursor):
         raise NotImplementedError
 
     def attempt(self, read: Callable[[], T]) -> T | None:
-        """Return what is read, or None if that fails; then the position is as before."""
+        """Return what is read, or None if that fails; then the position is as before.
+
+        What has failed at a token is not tried there again, so deep nesting costs no more time.
+        """
         start = self.index
+        attempted = (read.__name__, start)
+        if attempted in self._failed:
+            return None
         try:
             return read()
         except SqlParserError:
             self.index = start
+            self._failed.add(attempted)
             return None
 
     def at_query(self) -> bool:
