@@ -10,7 +10,6 @@ from typing import Any
 from headrace.common._options.values import ValueKind, parse
 from headrace.errors import SqlValidationError
 
-
 _OF_ALL_TABLES = ("scan.watermark.", "property-version")
 """Options of every table, which connectors do not read."""
 

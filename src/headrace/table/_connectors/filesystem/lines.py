@@ -73,7 +73,9 @@ class TableLines(StreamFormat):
         """Yield blocks of lines with their positions; a value is in one of them."""
         if is_compressed(path):
             runs = line_runs(file, start, None, None)
-            blocks = ((position, b"".join(lines)) for position, lines in runs)
+            blocks: Iterator[tuple[int, bytes]] = (
+                (position, b"".join(lines)) for position, lines in runs
+            )
         else:
             blocks = line_blocks(file, start, end, extent)
         waiting, began = b"", start

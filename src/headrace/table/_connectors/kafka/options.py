@@ -122,7 +122,7 @@ def starting_offsets(
                 f"table {table!r}: properties.auto.offset.reset is {reset!r}, but must be"
                 " earliest, latest or none"
             )
-        return KafkaOffsetsInitializer.committed_offsets(_RESETS[reset])  # type: ignore[index]
+        return KafkaOffsetsInitializer.committed_offsets(_RESETS[reset])
     return _given_offsets(table, options, mode, topics, STARTUP, STARTUP_TIME, STARTUP_OFFSETS)
 
 

@@ -267,7 +267,7 @@ def _with_deletions(decoded: Decoded, places: Sequence[int]) -> Decoded:
     batch, count = decoded.batch, len(places)
     nulls = [pa.nulls(count, field.type) for field in batch.schema]
     deletions = pa.RecordBatch.from_arrays(nulls, schema=batch.schema)
-    origins = np.concatenate([decoded.origins, np.array(places, np.int64)])  # type: ignore[list-item]
+    origins = np.concatenate([decoded.origins, np.array(places, np.int64)])
     kinds = np.full(len(origins), RowKind.UPDATE_AFTER.value, np.int8)
     kinds[batch.num_rows :] = RowKind.DELETE.value
     order = np.argsort(origins, kind="stable")
