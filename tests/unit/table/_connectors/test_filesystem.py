@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.errors import DecodeError, SqlValidationError
-from headrace.sql.types import BIGINT, INT, STRING, TimestampLtzType
+from headrace.sql.types import (
+    BIGINT,
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    STRING,
+    DecimalType,
+    TimestampLtzType,
+    TimestampType,
+    TimeType,
+)
 from headrace.table._connectors.connector import MetadataColumn
 from tests.unit.table.harness import columns, copy, rows, sink, source
 
@@ -93,3 +107,69 @@ def test_wrong_options_are_refused(options: dict[str, str], said: str) -> None:
     with pytest.raises(SqlValidationError) as raised:
         source("filesystem", TWO, options)
     assert said in str(raised.value)
+
+
+def test_folders_of_flink(tmp_path: Path) -> None:
+    """The folder that Flink 2.3 wrote for these values."""
+    of = columns(
+        a=INT,
+        p=BOOLEAN,
+        q=TimestampType(3),
+        r=DOUBLE,
+        s=TimeType(0),
+        u=DecimalType(5, 2),
+        d=DATE,
+    )
+    folder = tmp_path / ("p=true/q=2020-01-02T03%3A04%3A05.120/r=1.5/s=11045000/u=1.50/d=18263")
+    folder.mkdir(parents=True)
+    (folder / "x").write_text("1\n")
+    parts = {"partition_keys": ("p", "q", "r", "s", "u", "d")}
+    read = source("filesystem", of, {"path": str(tmp_path), "format": "csv"}, **parts)
+    (row,) = rows(read)
+    assert (row.a, row.p, row.r, row.u) == (1, True, 1.5, Decimal("1.50"))
+    assert row.q == datetime.datetime(2020, 1, 2, 3, 4, 5, 120_000)
+    assert (row.s, row.d) == (datetime.time(3, 4, 5), datetime.date(2020, 1, 2))
+
+    made = tmp_path / "made"
+    copy(read, sink("filesystem", of, {"path": str(made), "format": "csv"}, batch=True, **parts))
+    assert written(made) == {str(folder.relative_to(tmp_path)): "1\n"}
+
+
+@pytest.mark.parametrize("name", ["json", "csv", "avro", "parquet"])
+def test_every_format_reads_what_it_wrote(tmp_path: Path, name: str) -> None:
+    of = columns(a=BIGINT, b=STRING, c=DecimalType(10, 2), t=TimestampType(3), d=DATE, f=DOUBLE)
+    made = {"number-of-rows": "200", "rows-per-second": "1000000"}
+    given = source("datagen", of, made | {"fields.a.null-rate": "0"})
+    to = {"path": str(tmp_path), "format": name}
+    copy(given, sink("filesystem", of, to, batch=True))
+    found = rows(source("filesystem", of, to))
+    expected = rows(given)
+    assert len(found) == 200
+    # Timestamps are those of the run.
+    assert sorted((r.a, r.b, r.c, r.f) for r in found) == sorted(
+        (r.a, r.b, r.c, r.f) for r in expected
+    )
+
+
+def test_a_quoted_field_may_have_line_ends(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text('1,"a\nb"\n2,"c"\n3,"\n\n"\n')
+    found = rows(source("filesystem", TWO, {"path": str(tmp_path), "format": "csv"}))
+    assert [*map(tuple, found)] == [(1, "a\nb"), (2, "c"), (3, "\n\n")]
+
+
+def test_debezium_files_are_a_changelog(tmp_path: Path) -> None:
+    old, new = '{"a":1,"b":"x"}', '{"a":1,"b":"y"}'
+    (tmp_path / "x.json").write_text(
+        f'{{"before":null,"after":{old},"op":"c"}}\n'
+        f'{{"before":{old},"after":{new},"op":"u"}}\n'
+        f'{{"before":{new},"after":null,"op":"d"}}\n'
+    )
+    read = source("filesystem", TWO, {"path": str(tmp_path), "format": "debezium-json"})
+    assert read.mode == ChangelogMode.all()
+    found = [f"{row.get_row_kind().sign}{row.b}" for row in rows(read)]
+    assert found == ["+Ix", "-Ux", "+Uy", "-Dy"]
+
+    made = tmp_path / "made"
+    copy(read, sink("filesystem", TWO, {"path": str(made), "format": "debezium-json"}, batch=True))
+    (text,) = written(made).values()
+    assert text.count('"op":"c"') == 2 and text.count('"op":"d"') == 2

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import pickle
+from datetime import UTC
+from decimal import Decimal
 
 import pytest
 
@@ -110,6 +113,31 @@ def test_print_shows_kinds_and_values_as_flink(capsys: pytest.CaptureFixture[str
     row = Row(2, None)
     row.set_row_kind(RowKind.UPDATE_AFTER)
     assert sink("print", of, {}).sink.shown(row, None) == "+U[2, null]"  # type: ignore[attr-defined]
+
+
+def test_lines_of_flink() -> None:
+    """The line that Flink 2.3 printed for these values."""
+    of = columns(
+        c=DOUBLE,
+        d=DecimalType(10, 3),
+        e=BOOLEAN,
+        f=DATE,
+        g=TimestampType(3),
+        h=TimestampLtzType(3),
+        i=TimeType(0),
+        j=BYTES,
+        k=ArrayType(INT),
+        m=MapType(STRING, INT),
+        n=RowType((Field("x", INT), Field("y", STRING))),
+    )
+    day, at = datetime.date(2020, 1, 2), datetime.datetime(2020, 1, 2, 3, 4, 5, 120_000)
+    values = [1.5e10, Decimal("1.500"), True, day, at, at.replace(microsecond=0, tzinfo=UTC)]
+    values += [datetime.time(3, 4), b"h\xff", [1, 2], [("k", 1)], {"x": 1, "y": None}]
+    shown = sink("print", of, {}).sink.shown(Row(*values), None)  # type: ignore[attr-defined]
+    assert shown == (
+        "+I[1.5E10, 1.500, true, 2020-01-02, 2020-01-02T03:04:05.120, 2020-01-02T03:04:05Z, 03:04,"
+        " [104, -1], [1, 2], {k=1}, +I[1, null]]"
+    )
 
 
 def test_blackhole_takes_everything() -> None:

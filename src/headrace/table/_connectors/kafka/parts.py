@@ -88,7 +88,7 @@ def parts_of(
     key_columns = _key_columns(request, options, physical, upserts=upserts)
     without = {*key_columns} if options[VALUE_FIELDS.key] == "EXCEPT_KEY" else set()
     value_columns = tuple(each.name for each in physical if each.name not in without)
-    key = None
+    key: TableFormat | None = None
     if key_kind is not None:
         prefix, by_name = options[KEY_PREFIX.key], {each.name: each for each in physical}
         of_key = tuple(
@@ -105,7 +105,7 @@ def parts_of(
 
 
 def _with_subject(made: TableFormat, options: Mapping[str, Any], part: str) -> TableFormat:
-    topics = options[TOPIC.key] or ()
+    topics: Sequence[str] = options[TOPIC.key] or ()
     if isinstance(made, AvroConfluentFormat) and len(topics) == 1:
         return made.with_default_subject(f"{topics[0]}-{part}")
     return made
