@@ -108,20 +108,37 @@ def _divide(call: Call, arguments: Sequence[Any], session: Session) -> Any:
     one, two = arguments
     match call.type:
         case DecimalType() as kind:
-            return map_values(
-                lambda left, right: fit_decimal(_quotient(left, right), kind.precision, kind.scale),
-                [one, two],
-                to_arrow(kind),
-            )
+            return _divide_decimals(one, two, kind)
         case IntegerType():
             return divide_integers(one, two)
     return pc.divide(one, two)
 
 
-def _quotient(one: Decimal, two: Decimal) -> Decimal:
-    if two == 0:
+def _divide_decimals(one: Any, two: Any, kind: DecimalType) -> Any:
+    """Return quotients, rounded half up.
+
+    Arrow's are cut off; one digit more of the first number makes one digit more of the quotient.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    zero = pa.scalar(Decimal(0), two.type)
+    if pc.any(pc.and_(pc.equal(two, zero), pc.is_valid(one))).as_py():
         raise SqlError("Division by zero", hint="NULLIF(divisor, 0) gives NULL instead")
-    return EXACT.divide(one, two)
+    left, right = one.type, two.type
+    scale = max(left.scale + 1 + right.precision - right.scale + 1, 4)
+    digits = left.precision - left.scale + right.scale + scale
+    if digits > 76 or scale <= kind.scale:
+        return map_values(
+            lambda a, b: fit_decimal(EXACT.divide(a, b), kind.precision, kind.scale),
+            [one, pc.if_else(pc.equal(two, zero), pa.scalar(None, right), two)],
+            to_arrow(kind),
+        )
+    wider = pa.decimal128 if digits <= 38 else pa.decimal256
+    one = pc.cast(one, wider(left.precision + 1, left.scale + 1))
+    two = pc.cast(two, wider(right.precision, right.scale))
+    two = pc.if_else(pc.equal(two, pa.scalar(Decimal(0), two.type)), pa.scalar(None, two.type), two)
+    return rescale(pc.divide(one, two), kind)
 
 
 def divide_integers(one: Any, two: Any) -> Any:

@@ -7,8 +7,10 @@ from calendar import monthrange
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from functools import lru_cache
+from typing import Any
 
 from headrace.errors import SqlError
+from headrace.sql.functions.kernels import cast_arrow, is_scalar, map_values
 from headrace.sql.functions.text_formats import DAY_NS
 
 DEFAULT = "yyyy-MM-dd HH:mm:ss"
@@ -115,6 +117,53 @@ def _ordinal(number: int) -> str:
 
 def _named(number: int, count: int, name: str) -> str:
     return f"{number:0{count}d}" if count < 3 else name[:3] if count == 3 else name
+
+
+_STRFTIME = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
+
+
+@lru_cache(maxsize=1000)
+def strftime(pattern: str) -> tuple[str, str] | None:
+    """Return the format of strftime and the unit of a pattern; None: there is none.
+
+    Seconds of Arrow's are written with the digits of the timestamp's unit.
+    """
+    parts: list[str] = []
+    unit = "s"
+    tokens = tokens_of(pattern)
+    for n, (text, count) in enumerate(tokens):
+        code = _STRFTIME.get(text * count)
+        if count == 0:
+            parts.append(text.replace("%", "%%"))
+        elif code is not None:
+            parts.append(code)
+        elif text == "S" and count in (3, 6, 9) and unit == "s" and _follows_seconds(tokens, n):
+            unit = {3: "ms", 6: "us", 9: "ns"}[count]
+            parts.pop()
+        else:
+            return None
+    if unit != "s" and sum(token == ("s", 2) for token in tokens) != 1:
+        return None
+    return "".join(parts), unit
+
+
+def _follows_seconds(tokens: tuple[Token, ...], place: int) -> bool:
+    return tokens[max(place - 2, 0) : place] == (("s", 2), (".", 0))
+
+
+def write_all(value: Any, pattern: Any) -> Any:
+    """Return local timestamps (an Arrow array or scalar) as texts of patterns."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from headrace.sql.functions import moments
+
+    quick = strftime(pattern.as_py()) if is_scalar(pattern) and pattern.is_valid else None
+    if quick is not None and not (quick[1] == "ns" and value.type.unit != "ns"):
+        return pc.strftime(moments.to_unit(value, pa.timestamp(quick[1])), format=quick[0])
+    factor = _SECOND_NS // moments.PER_SECOND[value.type.unit]
+    number = cast_arrow(value, pa.int64())
+    return map_values(lambda each, text: write(each * factor, text), [number, pattern], pa.string())
 
 
 _LETTERS = {

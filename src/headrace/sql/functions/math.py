@@ -9,8 +9,8 @@ from typing import Any
 
 from headrace.sql.expressions import Call, Expression, Literal
 from headrace.sql.functions.function import Function, Kernel, Session, Signature
-from headrace.sql.functions.kernels import arrow, cast_arrow, map_values, python
-from headrace.sql.functions.numbers import to_decimal
+from headrace.sql.functions.kernels import arrow, cast_arrow, is_scalar, map_values, python
+from headrace.sql.functions.numbers import rescale, round_doubles, to_decimal
 from headrace.sql.functions.rules import (
     NOT_NULL,
     NULLABLE,
@@ -29,6 +29,7 @@ from headrace.sql.types import (
     DOUBLE,
     STRING,
     DecimalType,
+    DoubleType,
     IntegerType,
     SqlType,
     to_arrow,
@@ -89,6 +90,12 @@ def _rounded(rounding: str) -> Kernel:
     def kernel(call: Call, arguments: Sequence[Any], session: Session) -> Any:
         kind = call.type
         match kind:
+            case DecimalType() if (
+                (len(call.arguments) == 1 or isinstance(call.arguments[1], Literal))
+                and rounding == ROUND_HALF_UP
+                and _digits(call) >= 0
+            ):
+                return rescale(arguments[0], kind)
             case DecimalType():
                 scale = kind.scale
 
@@ -106,6 +113,11 @@ def _rounded(rounding: str) -> Kernel:
 
                 return map_values(integer, arguments, to_arrow(kind))
 
+        if rounding == ROUND_HALF_UP and isinstance(kind, DoubleType):
+            quick = _quick_round(call, arguments, exact)
+            if quick is not None:
+                return quick
+
         def floating(number: float, digits: int = 0) -> float:
             if not math.isfinite(number):
                 return number
@@ -114,6 +126,35 @@ def _rounded(rounding: str) -> Kernel:
         return _as_single(call, floating, arguments)
 
     return kernel
+
+
+def _digits(call: Call) -> int:
+    """Return the constant number of digits of ROUND."""
+    if len(call.arguments) == 1:
+        return 0
+    digits = call.arguments[1]
+    assert isinstance(digits, Literal)
+    return -1 if digits.value is None else int(digits.value)
+
+
+def _quick_round(call: Call, arguments: Sequence[Any], exact: Callable[..., Decimal]) -> Any:
+    """Return rounded DOUBLEs, or None if they are no array or the digits are no small constant."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    constant = len(call.arguments) == 1 or isinstance(call.arguments[1], Literal)
+    if is_scalar(arguments[0]) or not constant or not 0 <= _digits(call) <= 15:
+        return None
+    digits, array = _digits(call), arguments[0]
+    whole = round_doubles(array, digits)
+    mask = pa.array(np.isnan(whole))
+    found = pa.array(whole / 10.0**digits)
+
+    def one(number: float) -> float:
+        return float(exact(Decimal(repr(number)), digits)) if math.isfinite(number) else number
+
+    return pc.replace_with_mask(found, mask, map_values(one, [array.filter(mask)], array.type))
 
 
 def _as_single(call: Call, function: Callable[..., float], arguments: Sequence[Any]) -> Any:

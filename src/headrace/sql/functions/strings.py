@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.sql.expressions import Call, Expression
+from headrace.sql.functions.collections import element_at
 from headrace.sql.functions.function import Function, Kernel, Session, Signature
 from headrace.sql.functions.kernels import arrow, is_scalar, map_values, python
 from headrace.sql.functions.rules import (
@@ -162,6 +163,15 @@ def pad(text: str, length: int, fill: str, at_start: bool) -> str | None:
     return added + text if at_start else text + added
 
 
+def _replace(call: Call, arguments: Sequence[Any], session: Session) -> Any:
+    import pyarrow.compute as pc
+
+    text, old, new = arguments
+    if is_scalar(old) and is_scalar(new) and old.is_valid and new.is_valid and old.as_py():
+        return pc.replace_substring(text, old.as_py(), new.as_py())
+    return map_values(str.replace, arguments, to_arrow(call.type))
+
+
 def translate(text: str, characters: str, replacements: str) -> str:
     """Return a text with characters replaced by those at the same position, or removed."""
     table: dict[int, str | None] = {}
@@ -170,10 +180,11 @@ def translate(text: str, characters: str, replacements: str) -> str:
     return text.translate(table)
 
 
-def _concat_ws(separator: str | None, *parts: str | None) -> str | None:
-    if separator is None:
-        return None
-    return separator.join(each for each in parts if each is not None)
+def _join_with(call: Call, arguments: Sequence[Any], session: Session) -> Any:
+    import pyarrow.compute as pc
+
+    separator, *parts = arguments
+    return pc.binary_join_element_wise(*parts, separator, null_handling="skip")
 
 
 def split_index(text: str, separator: str, index: int) -> str | None:
@@ -195,6 +206,21 @@ def _split_index(text: str, separator: str | int, index: int) -> str | None:
     if isinstance(separator, int):
         separator = chr(separator)
     return split_index(text, separator, index)
+
+
+def _split_at(call: Call, arguments: Sequence[Any], session: Session) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text, separator, index = arguments
+    quick = is_scalar(separator) and separator.is_valid and is_scalar(index) and index.is_valid
+    if quick and not is_scalar(text) and isinstance(separator.as_py(), str) and separator.as_py():
+        if index.as_py() < 0:
+            return pa.nulls(len(text), text.type)
+        parts = pc.split_pattern(text, separator.as_py())
+        found = element_at(parts, pa.scalar(index.as_py() + 1, pa.int32()))
+        return pc.if_else(pc.equal(text, ""), pa.scalar(None, text.type), found)
+    return map_values(_split_index, arguments, to_arrow(call.type))
 
 
 def _ascii(text: str) -> int:
@@ -387,7 +413,7 @@ FUNCTIONS = (
     _row(
         "REPLACE",
         takes(a_text, a_text, a_text, gives=STRING),
-        python(str.replace),
+        _replace,
         "REPLACE(string, old, new)",
         "The text with every occurrence of a text replaced by another.",
         ("REPLACE('hello', 'l', 'L')", "heLLo"),
@@ -443,7 +469,7 @@ FUNCTIONS = (
     _row(
         "CONCAT_WS",
         takes(a_text, a_text, gives=STRING, repeated=True),
-        python(_concat_ws, nulls=True),
+        _join_with,
         "CONCAT_WS(separator, string1, ...)",
         "The texts that are not NULL, with a separator between them.",
         ("CONCAT_WS('-', 'a', 'b')", "a-b"),
@@ -451,7 +477,7 @@ FUNCTIONS = (
     _row(
         "SPLIT_INDEX",
         _split_index_rule,
-        python(_split_index),
+        _split_at,
         "SPLIT_INDEX(string, separator, index)",
         "The part at a position, from 0, of a text that is split at a separator.",
         ("SPLIT_INDEX('a,b,c', ',', 1)", "b"),

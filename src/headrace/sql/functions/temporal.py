@@ -45,14 +45,6 @@ _UNREADABLE = -(1 << 63)
 """What UNIX_TIMESTAMP gives, as in Flink, for a text that is no time."""
 
 
-def _nanoseconds(value: Any) -> Any:
-    """Return local timestamps as integers with the factor to nanoseconds."""
-    import pyarrow as pa
-
-    factor = 1_000_000_000 // moments.PER_SECOND[value.type.unit]
-    return cast_arrow(value, pa.int64()), factor
-
-
 def read_lenient(text: str) -> int:
     """Return the local time that a text says in one of the usual forms (ns since the epoch)."""
     day, _, rest = text.strip().partition(" ")
@@ -100,8 +92,6 @@ def _local_ms(arguments: Sequence[Any], read: Callable[..., int] = _read) -> Any
 
 
 def _date_format(call: Call, arguments: Sequence[Any], session: Session) -> Any:
-    import pyarrow as pa
-
     value, pattern = arguments
     match call.arguments[0].type:
         case TimestampLtzType():
@@ -110,10 +100,7 @@ def _date_format(call: Call, arguments: Sequence[Any], session: Session) -> Any:
             pass
         case _:
             value = _local_ms([value], read_strict)
-    number, factor = _nanoseconds(value)
-    return map_values(
-        lambda each, text: date_formats.write(each * factor, text), [number, pattern], pa.string()
-    )
+    return date_formats.write_all(value, pattern)
 
 
 def _to_date(call: Call, arguments: Sequence[Any], session: Session) -> Any:
@@ -220,10 +207,7 @@ def _from_unixtime(call: Call, arguments: Sequence[Any], session: Session) -> An
     number, *rest = arguments
     pattern = rest[0] if rest else pa.scalar(date_formats.DEFAULT)
     moment = cast_arrow(pc.multiply(number, 1000), pa.timestamp("ms", "UTC"))
-    local, factor = _nanoseconds(moments.to_local(moment, session))
-    return map_values(
-        lambda each, text: date_formats.write(each * factor, text), [local, pattern], pa.string()
-    )
+    return date_formats.write_all(moments.to_local(moment, session), pattern)
 
 
 def _now(kind: SqlType) -> Kernel:

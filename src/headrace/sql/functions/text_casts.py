@@ -32,6 +32,8 @@ from headrace.sql.types import (
     to_arrow,
 )
 
+_WHOLE_UNITS = {0: "s", 3: "ms", 6: "us", 9: "ns"}
+
 
 def to_text(value: Any, source: SqlType, session: Session) -> Any:
     """Return values as texts, as Flink prints them."""
@@ -64,6 +66,9 @@ def to_text(value: Any, source: SqlType, session: Session) -> Any:
         case TimestampLtzType():
             local = moments.to_local(value, session)
             return to_text(local, TimestampType(source.precision), session)
+        case TimestampType() if source.precision in _WHOLE_UNITS:
+            unit = pa.timestamp(_WHOLE_UNITS[source.precision])
+            return pc.strftime(moments.to_unit(value, unit), format="%Y-%m-%d %H:%M:%S")
         case TimestampType():
             factor = 1_000_000_000 // moments.PER_SECOND[value.type.unit]
             number = cast_arrow(value, pa.int64())

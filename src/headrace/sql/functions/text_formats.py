@@ -9,7 +9,7 @@ from datetime import date, datetime
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 
-EXACT = Context(prec=200, rounding=ROUND_HALF_UP)
+EXACT = Context(prec=90, rounding=ROUND_HALF_UP)
 """Rounds nothing that a DECIMAL holds."""
 
 _TRUE = frozenset(("t", "true", "y", "yes", "1"))
@@ -18,6 +18,9 @@ _FALSE = frozenset(("f", "false", "n", "no", "0"))
 
 def java_double(value: float, single: bool = False) -> str:
     """Return a floating-point number as Java prints it: 1.0E10, 0.001, NaN."""
+    size = abs(value)
+    if not single and 1e-3 <= size < 1e7:
+        return repr(value)
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
