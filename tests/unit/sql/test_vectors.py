@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace.operators.columns.accumulator import Aggregated
 from headrace.operators.columns.group_aggregate import (
-    Aggregated,
     GroupAggregateOperator,
     GroupAggregateSpec,
 )

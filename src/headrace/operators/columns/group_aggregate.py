@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from headrace.common._types.data import type_data
 from headrace.common.changelog_mode import ChangelogMode
+from headrace.operators.columns.accumulator import Aggregated
 from headrace.operators.columns.folding import FoldedKeys
 from headrace.operators.columns.gathering import (
     DELETE,
@@ -43,34 +44,6 @@ if TYPE_CHECKING:
 
 SLOT = RESERVED_NAMES + "aggregates"
 """The state of a key: the number of its rows, and the state of each accumulator."""
-
-
-class Accumulator(Protocol):
-    """One result over the rows of a group. States are plain values, and may be changed in place."""
-
-    def zero(self) -> Any:
-        """Return the state of no rows."""
-
-    def add(self, state: Any, values: tuple[Any, ...]) -> Any:
-        """Return the state with a row's values."""
-
-    def retract(self, state: Any, values: tuple[Any, ...]) -> Any:
-        """Return the state without the values of a row that was added before."""
-
-    def merge(self, state: Any, other: Any) -> Any:
-        """Return the state of both states' rows, those of ``state`` first."""
-
-    def result(self, state: Any) -> Any:
-        """Return the result, as a value of its Arrow type."""
-
-
-@dataclass(frozen=True)
-class Aggregated:
-    """An accumulator with its columns: the values that it is given, and a BOOLEAN filter."""
-
-    accumulator: Accumulator
-    arguments: tuple[str, ...]
-    filter: str | None = None
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from headrace.operators.combine_policy import CombinePolicy
 from headrace.runtime.operator import Operator, OperatorSpec, PushWatermark, Traits
 
 if TYPE_CHECKING:
-    from headrace.operators.columns.group_aggregate import Aggregated
+    from headrace.operators.columns.accumulator import Aggregated
     from headrace.runtime.columns.batch import Columns
 
 MAX_ROWS = 1 << 19

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
+from headrace.operators.columns.accumulator import Accumulator, Aggregated
+
 if TYPE_CHECKING:
     import numpy as np
-
-    from headrace.operators.columns.group_aggregate import Aggregated
 
     Array = np.ndarray[Any, Any]
 
@@ -26,10 +26,12 @@ PARTIAL = "$part"
 _LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
 
 
-class VectorAccumulator(Protocol):
+class VectorAccumulator(Accumulator, Protocol):
     """An ``Accumulator`` whose states are parts."""
 
-    parts: tuple[Part, ...]
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of a state; none: such values are added row by row."""
 
     def load(self, states: Sequence[Any]) -> Sequence[Sequence[Any]]:
         """Return the numbers of many states, for each part; None: what changes nothing."""

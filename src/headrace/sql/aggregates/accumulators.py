@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, ClassVar
 
-from headrace.operators.columns.group_aggregate import Accumulator
-from headrace.operators.columns.vectors import Part
+from headrace.operators.columns.accumulator import Accumulator
+from headrace.operators.columns.vectors import Part, VectorAccumulator
 from headrace.sql.types import (
     DecimalType,
     DoubleType,
@@ -24,7 +24,7 @@ _EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
 
 
 @dataclass(frozen=True)
-class Count:
+class Count(VectorAccumulator):
     """How many rows have no NULL among the arguments; of COUNT(*) all."""
 
     parts: ClassVar[tuple[Part, ...]] = ("count",)
@@ -61,7 +61,7 @@ SumState = tuple[Any, int]
 
 
 @dataclass(frozen=True)
-class Sum:
+class Sum(VectorAccumulator):
     """The sum of the values that are not NULL; NULL if there is none (``empty``: 0)."""
 
     of: SqlType
@@ -154,7 +154,7 @@ class Average(Sum):
 
 
 @dataclass(frozen=True)
-class Extreme:
+class Extreme(VectorAccumulator):
     """The least or greatest value; values are never taken back."""
 
     greatest: bool
@@ -201,7 +201,7 @@ class Extreme:
 
 
 @dataclass(frozen=True)
-class _Occurrences:
+class _Occurrences(Accumulator):
     """Keeps each value with the number of its occurrences, in the order of the first ones."""
 
     def zero(self) -> dict[Any, int]:
@@ -248,7 +248,7 @@ class Collect(_Occurrences):
 
 
 @dataclass(frozen=True)
-class Distinct:
+class Distinct(Accumulator):
     """Gives an accumulator each value once, however often it occurs."""
 
     inner: Accumulator
@@ -277,7 +277,7 @@ class Distinct:
 
 
 @dataclass(frozen=True)
-class ListOfValues:
+class ListOfValues(Accumulator):
     """The values that are not NULL (``nulls``: all), in the order of their arrival."""
 
     nulls: bool = False
@@ -323,7 +323,7 @@ class EndValue(ListOfValues):
 
 
 @dataclass(frozen=True)
-class FirstOrLast:
+class FirstOrLast(Accumulator):
     """The first or the last of the values that are not NULL; values are never taken back."""
 
     last: bool
@@ -350,7 +350,7 @@ Moments = tuple[int, float, float]
 
 
 @dataclass(frozen=True)
-class Variance:
+class Variance(Accumulator):
     """The variance of a population or a sample, or the standard deviation (``root``)."""
 
     sample: bool

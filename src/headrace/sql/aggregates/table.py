@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.operators.columns.group_aggregate import Accumulator
+from headrace.operators.columns.accumulator import Accumulator
 from headrace.sql.aggregates import accumulators as kept
 from headrace.sql.types import (
     BIGINT,

@@ -62,7 +62,7 @@ def describe_table(table: CatalogTable, type_of: Callable[[ComputedColumn], SqlT
     for column in table.columns:
         kind = type_of(column) if isinstance(column, ComputedColumn) else column.type
         watermark = None
-        summary = kind.summary
+        summary = str(kind.with_nullable(True))
         if table.watermark is not None and table.watermark.column == (column.name,):
             watermark = _written(table.watermark.expression)
             summary = f"{summary.removesuffix(' *ROWTIME*')} *ROWTIME*"
@@ -76,7 +76,7 @@ def describe_table(table: CatalogTable, type_of: Callable[[ComputedColumn], SqlT
 def describe_columns(columns: Columns) -> Listing:
     """Return DESCRIBE of a view with these columns."""
     rows = [
-        (each.name, each.type.summary, each.type.nullable, None, None, None, None)
+        (each.name, str(each.type.with_nullable(True)), each.type.nullable, None, None, None, None)
         for each in columns
     ]
     return _described(rows)

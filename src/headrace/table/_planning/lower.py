@@ -10,8 +10,9 @@ from typing import Any, Protocol
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream.data_stream import DataStream
+from headrace.operators.columns.accumulator import Aggregated
 from headrace.operators.columns.calc import BatchFunction, CalcSpec
-from headrace.operators.columns.group_aggregate import Aggregated, GroupAggregateSpec
+from headrace.operators.columns.group_aggregate import GroupAggregateSpec
 from headrace.operators.columns.sort import LimitSpec, SortSpec
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.operator import OperatorSpec

@@ -22,7 +22,7 @@ from headrace.sql.resolve.query import QueryResolver, renamed
 from headrace.sql.resolve.refusals import refuse
 from headrace.sql.resolve.scope import Scope, Source, reference
 from headrace.sql.resolve.tables import read_columns, table_plan, written_columns
-from headrace.sql.types import BIGINT, STRING, SqlType
+from headrace.sql.types import BIGINT, BOOLEAN, STRING, SqlType
 from headrace.table._connectors.connector import TableRequest
 from headrace.table._connectors.registry import find_connector
 from headrace.table._planning.lower import Lowering
@@ -136,7 +136,13 @@ class SqlSession:
         listing = execute(statement, self.catalogs, types)
         if listing is None:
             return done()
-        columns = tuple(Column(name, STRING) for name in listing.names)
+        columns = tuple(
+            Column(
+                name,
+                BOOLEAN if any(isinstance(row[place], bool) for row in listing.rows) else STRING,
+            )
+            for place, name in enumerate(listing.names)
+        )
         return content_of(columns, [[*row] for row in listing.rows])
 
     def _computed_type(self, table: CatalogTable, column: parsed.ComputedColumn) -> SqlType:

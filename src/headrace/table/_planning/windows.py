@@ -17,7 +17,7 @@ from headrace.datastream._windows.assigners import (
 )
 from headrace.datastream._windows.session_assigners import EventTimeSessionWindows
 from headrace.datastream.functions import AggregateFunction, WindowFunction
-from headrace.operators.columns.group_aggregate import Aggregated
+from headrace.operators.columns.accumulator import Aggregated
 from headrace.sql.rel import Border, WindowSpec
 
 _MINUS = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
