@@ -76,12 +76,10 @@ class DebeziumJsonFormat(TableFormat):
 
     def _decode_some(self, values: Sequence[bytes], first: int) -> Decoded:
         if not self.schema_include and self._envelope.usable:
-            block = b"\n".join(values)
-            if block.count(b"\n") == len(values) - 1:
-                found = self._envelope.batch(block, len(values))
-                decoded = None if found is None else self._changes(found, first)
-                if decoded is not None:
-                    return decoded
+            found = self._envelope.batch(b"\n".join(values), len(values))
+            decoded = None if found is None else self._changes(found, first)
+            if decoded is not None:
+                return decoded
         return self._decode_one_by_one(values, first)
 
     @cached_property

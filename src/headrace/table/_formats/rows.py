@@ -73,14 +73,15 @@ def decode_in_parts(
 ) -> Decoded:
     """Decode values as a block of lines; if that is not possible, in smaller and smaller parts.
 
-    So a few unusual values cost little. ``first``: the index of the first value.
+    So a few unusual values cost little. ``decode_block`` is given the values as lines and their
+    number; it returns None if they cannot be decoded together, or if a value has several lines.
+    ``first``: the index of the first value.
     """
     import numpy as np
 
     count = len(values)
     if count > SMALL:
-        block = b"\n".join(values)
-        batch = decode_block(block, count) if block.count(b"\n") == count - 1 else None
+        batch = decode_block(b"\n".join(values), count)
         if batch is not None:
             origins = np.arange(first, first + count, dtype=np.int64) if first else None
             return Decoded(batch, origins)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.table._formats.format import Decoded
-from headrace.table._formats.json.columns import is_plain
+from headrace.table._formats.json.columns import count_objects
 from tests.unit.table._formats.test_flink import make
 
 COLUMNS = (
@@ -91,7 +91,15 @@ def test_both_ways_give_the_same(
     ],
 )
 def test_what_pyarrow_reads_otherwise_is_not_given_to_it(block: bytes) -> None:
-    assert not is_plain(block, block.count(b"\n") + 1)
+    assert count_objects(block) is None
+
+
+@pytest.mark.parametrize(
+    ("block", "lines"),
+    [(b"{}", 1), (b"{}\n", 1), (b'{"a":{"b":[{}]}}\r\n{}\r\n', 2), (b'{"a":"} null"}\n{}', None)],
+)
+def test_lines_that_are_objects(block: bytes, lines: int | None) -> None:
+    assert count_objects(block) == lines
 
 
 def test_a_few_unusual_values_among_many() -> None:
@@ -105,3 +113,9 @@ def test_a_few_unusual_values_among_many() -> None:
     assert [*decoded.origins[699:702]] == [699, 700, 702]
     assert decoded.batch.column("a")[700].as_py() == 7
     assert math.isclose(float(decoded.origins[-1]), 4999)
+
+
+def test_decimals_with_exponents_have_no_more_digits_than_their_type() -> None:
+    found = make("json", "a DECIMAL(6, 2)", {})
+    assert found.decode([b'{"a":2.25e5}'] * 100).batch.column("a").null_count == 100
+    assert found.decode([b'{"a":2.25e3}'] * 100).batch.column("a")[0].as_py() == 2250

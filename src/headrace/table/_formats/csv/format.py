@@ -113,6 +113,8 @@ class CsvTableFormat(TableFormat):
 
         if self.allow_comments and b"#" in block:
             return None  # comments may follow blanks
+        if block.count(b"\n") + (not block.endswith(b"\n")) != count:
+            return None
         found = self._texts.batch(block)
         if found is None or found.num_rows != count:
             return None

@@ -26,6 +26,7 @@ from headrace.sql.types import (
     TimeType,
     to_arrow,
 )
+from headrace.table._formats.decimals import fits_precision
 from headrace.table._formats.json.values import JsonRules, value_reader
 from headrace.table._formats.moments import (
     dates_of_texts,
@@ -150,6 +151,8 @@ def column_of_texts(texts: Any, kind: SqlType) -> Any | None:
             try:
                 found = texts.cast(to_arrow(kind))
             except pa.ArrowInvalid:
+                return None
+            if isinstance(kind, DecimalType) and not fits_precision(found, kind):
                 return None
             if isinstance(kind, FloatType) and pc.any(pc.is_inf(found)).as_py():
                 return None

@@ -87,14 +87,13 @@ class JsonTableFormat(TableFormat):
         return decode_in_parts(values, self._decode_block, self._decode_one_by_one)
 
     def decode_lines(self, lines: bytes) -> Decoded:
-        count = lines.count(b"\n") + (not lines.endswith(b"\n"))
-        batch = self._decode_block(lines, count)
+        batch = self._decode_block(lines)
         return super().decode_lines(lines) if batch is None else Decoded(batch)
 
     def encode(self, columns: Sequence[Sequence[Any]], kinds: Sequence[int] | None) -> list[bytes]:
         return [text.encode() for text in self._encode(columns)]
 
-    def _decode_block(self, block: bytes, count: int) -> Any | None:
+    def _decode_block(self, block: bytes, count: int | None = None) -> Any | None:
         return self._columns.batch(block, count) if self._columns.usable else None
 
     @cached_property
