@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headrace.sql.coercion import same_type
 from headrace.sql.types import (
+    ArrayType,
     BytesType,
     CharacterType,
     CharType,
@@ -12,7 +13,9 @@ from headrace.sql.types import (
     DoubleType,
     FloatType,
     IntegerType,
+    MapType,
     NullType,
+    RowType,
     SqlType,
     TimestampLtzType,
     TimestampType,
@@ -45,4 +48,12 @@ def is_assignable(given: SqlType, wanted: SqlType) -> bool:
             return True
         case TimestampLtzType(), (TimestampLtzType() | TimestampType()):
             return True
+        case RowType(), RowType():
+            pairs = [*zip(given.fields, wanted.fields, strict=False)]
+            fits = all(is_assignable(one.type, other.type) for one, other in pairs)
+            return fits and len(given.fields) == len(wanted.fields)
+        case ArrayType(), ArrayType():
+            return is_assignable(given.element, wanted.element)
+        case MapType(), MapType():
+            return is_assignable(given.key, wanted.key) and is_assignable(given.value, wanted.value)
     return False
