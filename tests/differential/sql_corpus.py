@@ -694,6 +694,66 @@ PARSE_URL('http://user:pw@example.com:8080/p/a?x=1&y=2#frag', 'FILE')
 PARSE_URL('http://user:pw@example.com:8080/p/a?x=1&y=2#frag', 'AUTHORITY')
 PARSE_URL('http://user:pw@example.com:8080/p/a?x=1&y=2#frag', 'USERINFO')
 PARSE_URL(s, 'HOST')
+PARSE_URL('http://example.com', 'PATH')
+PARSE_URL('http://example.com', 'QUERY')
+PARSE_URL('http://example.com/?a=1', 'FILE')
+PARSE_URL('nonsense', 'HOST')
+INET_ATON('127.0.0.1')
+INET_ATON('1.2')
+INET_ATON(s)
+INET_NTOA(2130706433)
+INET_NTOA(n)
+TO_BASE64(bin)
+FROM_BASE64('not base 64!')
+DECODE(bin, 'US-ASCII')
+ENCODE(s, 'ISO-8859-1')
+ENCODE(s, 'nonsense')
+UNHEX('abc')
+HEX('')
+PRINTF('%5s|%-5s|%.2s', 'abc', 'abc', 'abc')
+PRINTF('%.2f %e', d, d)
+PRINTF('%s %s', b, p)
+PRINTF('%s', dt)
+PRINTF('none')
+LOWER('ABC') || ch
+CHAR_LENGTH(TRIM(ch))
+ch LIKE 'abc%'
+s LIKE 'HELLO%'
+vc LIKE '%\%%'
+vc LIKE 'a_b_c'
+s SIMILAR TO 'hello world'
+vc SIMILAR TO '[0-9]{10}'
+REGEXP_REPLACE(s, 'l', '')
+REGEXP_EXTRACT('2020-02-29', '(\d+)-(\d+)', 1)
+REGEXP('ABC', '(?i)abc')
+SPLIT_INDEX('a|b', '|', 1)
+SPLIT_INDEX(s, '', 1)
+REPEAT('x', -1)
+LPAD('hi', -1, 'x')
+SUBSTRING(bin, 2)
+OVERLAY('abc' PLACING 'Z' FROM 3 FOR 5)
+POSITION('c' IN 'abcabc')
+LOCATE('b', 'abcabc', 0)
+LOCATE('', 'abc')
+INSTR('abcabc', 'c')
+TRANSLATE('aabb', 'ab', 'xyz')
+INITCAP('o''neil mc-donald 1st')
+LEFT('abc', 2)
+TRIM('  abc  ')
+LTRIM('  abc')
+BTRIM('  abc  ')
+REVERSE('abc')
+UPPER(ch)
+UPPER(vc)
+REPLACE(ch, 'a', 'b')
+ASCII('ü')
+CONCAT(ch, vc)
+CONCAT('a', 'b') = 'ab'
+IS_ALPHA('Żółw')
+IS_DIGIT('')
+IS_DECIMAL('')
+IS_DECIMAL('1e5')
+IS_DECIMAL('-.5')
 URL_ENCODE('a b&c/ü')
 URL_DECODE('a+b%26c%2F%C3%BC')
 URL_DECODE('%zz')
@@ -836,6 +896,44 @@ DATE_FORMAT(dt, 'yyyy')
 DATE_FORMAT(ltz, 'yyyy-MM-dd HH')
 DATE_FORMAT('2020-02-29 10:11:12', 'HH')
 DATE_FORMAT(dts, 'yyyy')
+DATE_FORMAT('2024-02-30 10:00:00', 'dd')
+DATE_FORMAT(ts, 'e E MMM S SSSSSS n')
+DATE_FORMAT(ts, 'w W k K h H')
+DATE_FORMAT(ts, 'yyyy''T''HH')
+FROM_UNIXTIME(n, 'yyyy-MM-dd EEE')
+TO_TIMESTAMP('2024-02-30 10:00:00')
+TO_TIMESTAMP('5 Mar 2024', 'd MMM yyyy')
+TO_TIMESTAMP('24/3/5', 'yy/M/d')
+TO_TIMESTAMP('2020-02-29 10:11:12.123456789')
+TO_TIMESTAMP('2020-2-9 1:2:3')
+TO_DATE('2024-02-30')
+TO_DATE('2020-2-9')
+CAST('2024-02-30 10:00:00' AS TIMESTAMP(3))
+CAST('2020-2-9 1:2:3' AS TIMESTAMP(3))
+CAST('2020' AS DATE)
+CAST('2020-02' AS DATE)
+CAST('10' AS TIME)
+CAST('25:00:00' AS TIME)
+UNIX_TIMESTAMP('2024-02-30 10:00:00')
+UNIX_TIMESTAMP('2020-02-29 10:11:12.5')
+FLOOR(ts TO DECADE)
+CEIL(ltz TO HOUR)
+FLOOR(ltz TO MONTH)
+FLOOR(ltz TO WEEK)
+TIMESTAMPDIFF(MONTH, ltz, ts3)
+TIMESTAMPDIFF(HOUR, ltz, ts)
+TIMESTAMPDIFF(SECOND, tm, TIME '00:00:00')
+TIMESTAMPADD(SECOND, 1.5, ts)
+TIMESTAMPADD(MINUTE, 1, tm)
+EXTRACT(MILLENNIUM FROM ts)
+EXTRACT(EPOCH FROM ltz)
+EXTRACT(MICROSECOND FROM tm)
+EXTRACT(YEAR FROM tm)
+YEAR(ltz)
+QUARTER(ts)
+WEEK(ts)
+DAYOFMONTH(ltz)
+SECOND(tm)
 TO_DATE('2020-02-29')
 TO_DATE('29/02/2020', 'dd/MM/yyyy')
 TO_DATE(s)
@@ -898,6 +996,8 @@ ROW(i, s)
 arr[1]
 arr[4]
 arr[k]
+arr[k - 1]
+sarr[-1]
 sarr[2]
 m['a']
 m['q']
@@ -946,6 +1046,81 @@ MAP_ENTRIES(m)
 MAP_FROM_ARRAYS(ARRAY['a', 'b'], ARRAY[1, 2])
 MAP_UNION(m, MAP['x', 9])
 MAP_KEYS(MAP['a', 1])
+ARRAY[f, d]
+ARRAY[dt, DATE '2020-01-01']
+ARRAY[ROW(1, 'a'), ROW(2, 'bc')]
+ARRAY[ARRAY[1], ARRAY[2.5]]
+MAP['a', 1, 'bc', 2.5]
+MAP['a', ARRAY[1, 2]]
+MAP['a', 1, 'a', 2]
+ROW(1, ROW(2, 'x'))
+ROW(1, 2)[1]
+ARRAY[ROW(1, 'a')][1].EXPR$0
+sarr[n]
+arr[1] + 1
+m['a'] + 1
+CARDINALITY(ARRAY[1, NULL])
+ARRAY_CONTAINS(ARRAY[1, 2], 1.0)
+ARRAY_CONTAINS(ARRAY[DATE '2020-01-01'], DATE '2020-01-01')
+ARRAY_SORT(sarr)
+ARRAY_MAX(sarr)
+ARRAY_MIN(ARRAY[2.5, 1.5])
+ARRAY_CONCAT(ARRAY[1], ARRAY[2.5])
+ARRAY_APPEND(ARRAY[1], 2.5)
+ARRAY_JOIN(ARRAY['a', 'b'], ',')
+ARRAY_DISTINCT(sarr)
+ARRAY_REVERSE(sarr)
+ARRAY_EXCEPT(arr, arr)
+ARRAY_SLICE(arr, 0)
+ARRAY_SLICE(arr, 3, 2)
+ARRAY_SLICE(arr, 5)
+MAP_ENTRIES(MAP['a', 1])
+MAP_UNION(MAP['a', 1], MAP['a', 2])
+ARRAY_POSITION(sarr, 'c')
+arr IS NULL
+arr <> ARRAY[0]
+m = MAP['', 0]
+CAST(ARRAY[1, 2] AS STRING)
+CAST(ROW(1, 'a') AS ROW<x BIGINT, y STRING>)
+CAST(ROW(1, 'a') AS STRING)
+CAST(MAP['a', 1] AS MAP<STRING, BIGINT>)
+COALESCE(arr, ARRAY[9])
+CASE WHEN b THEN arr ELSE ARRAY[9] END
+CASE WHEN b THEN r ELSE ROW(9, 'nine') END
+CASE WHEN k > 0 THEN r END
+IF(b, arr, arr)
+NULLIF(s, w)
+NULLIF(dt, DATE '2020-02-29')
+NULLIF(i, 3.0)
+GREATEST(s, w)
+GREATEST(dt, DATE '2020-01-01')
+LEAST(p, d)
+GREATEST(1, NULL)
+dt BETWEEN '2020-01-01' AND '2021-01-01'
+ts3 > '2020-01-01 00:00:00'
+tm = '12:34:56'
+dt = ts3
+b = 1
+b > FALSE
+s = 1
+ltz = '2020-02-29 12:34:56.789'
+ltz > ts3
+ltz = dt
+bin < x'ff'
+s BETWEEN 'a' AND 'i'
+(i, k) = (3, 2)
+(1, 2) IN ((1, 2), (3, 4))
+r IS NOT NULL
+i = 3 IS TRUE
+NOT i = 3
+NOT b AND b2
+i IN (SELECT 1)
+INTERVAL '1' MONTH = INTERVAL '30' DAY
+INTERVAL '14' MONTH > INTERVAL '1' YEAR
+'abc' < 'abd'
+'a' = 'a  '
+'Z' < 'a'
+'ü' > 'z'
 """)
 
 JSON = _lines(r"""
@@ -992,6 +1167,38 @@ JSON_STRING(r)
 JSON_STRING(m)
 JSON_STRING(p)
 JSON_STRING(b)
+JSON_STRING(dt)
+JSON_STRING(tm)
+JSON_STRING(ts3)
+JSON_STRING(ts)
+JSON_STRING(ltz)
+JSON_STRING(bin)
+JSON_STRING(d)
+JSON_STRING(f)
+JSON_STRING(n)
+JSON_QUOTE('a/b"c\d')
+JSON_UNQUOTE('"\u0041\n"')
+JSON_VALUE(js, 'lax $.c[5]')
+JSON_VALUE(js, 'lax $.d')
+JSON_VALUE('{"a": 1e10, "b": 1.50, "c": 12345678901234567890}', '$.a')
+JSON_VALUE('{"a": 1e10, "b": 1.50, "c": 12345678901234567890}', '$.b')
+JSON_VALUE('{"a": 1e10, "b": 1.50, "c": 12345678901234567890}', '$.c')
+JSON_QUERY('{"a": [1e10, 1.50, 12345678901234567890, "ü\""]}', '$.a')
+JSON_QUERY(js, 'lax $.c[*]')
+JSON_QUERY(js, '$..e')
+JSON_QUERY(js, 'lax $.q' EMPTY ARRAY ON EMPTY)
+JSON_QUERY(js, 'lax $.q' EMPTY OBJECT ON EMPTY)
+JSON_VALUE('[1, 2, 3]', '$[-1]')
+JSON_VALUE('{"a b": 1}', '$["a b"]')
+JSON_VALUE('{"a": 1}', '$.a' RETURNING DOUBLE)
+JSON_EXISTS('{"a": null}', '$.a')
+JSON_EXISTS('[1]', '$[*]')
+JSON_EXISTS('not json', 'lax $.a' TRUE ON ERROR)
+JSON_EXISTS('not json', 'strict $.a' UNKNOWN ON ERROR)
+JSON_OBJECT('x' VALUE JSON_OBJECT('y' VALUE 1))
+JSON_OBJECT('x' VALUE dt, 'y' VALUE ts3, 'z' VALUE arr, 'w' VALUE r)
+JSON_OBJECT('x' VALUE f, 'y' VALUE bin, 'z' VALUE m)
+JSON_ARRAY(JSON_ARRAY(1), JSON_OBJECT('a' VALUE 2))
 JSON_OBJECT('a' VALUE 1, 'b' VALUE s)
 JSON_OBJECT(KEY 'a' VALUE i ABSENT ON NULL)
 JSON_OBJECT('a' VALUE i NULL ON NULL)
@@ -1008,6 +1215,7 @@ JSON_UNQUOTE(js)
 
 NONDETERMINISTIC = _lines(r"""
 RAND() < 1
+RAND() = RAND()
 RAND_INTEGER(10) < 10
 RAND(1) < 1
 RAND_INTEGER(1, 10) < 10
@@ -1044,6 +1252,47 @@ ARRAY[1, 'a']
 CONCAT(s, i)
 UPPER(i)
 """)
+
+_NUMBERS = ("ti", "si", "i", "bi", "f", "d", "p", "q", "z", "n")
+_TARGETS = (
+    "BOOLEAN",
+    "TINYINT",
+    "INT",
+    "BIGINT",
+    "FLOAT",
+    "DOUBLE",
+    "DECIMAL(12, 3)",
+    "CHAR(4)",
+    "VARCHAR(6)",
+    "STRING",
+    "BINARY(3)",
+    "BYTES",
+    "DATE",
+    "TIME",
+    "TIMESTAMP(0)",
+    "TIMESTAMP(6)",
+    "TIMESTAMP_LTZ(3)",
+    "ARRAY<STRING>",
+    "MAP<STRING, BIGINT>",
+    "ROW<a BIGINT, b STRING>",
+)
+
+
+def _generated() -> list[str]:
+    """Arithmetic of all pairs of numbers, and casts of all types to others."""
+    pairs = [(one, two) for one in _NUMBERS for two in _NUMBERS]
+    made = [f"{one} {sign} {two}" for one, two in pairs for sign in "+-*"]
+    made += [f"{one} / NULLIF({two}, 0)" for one, two in pairs]
+    made += [f"MOD({one}, NULLIF({two}, 0))" for one, two in pairs if not {one, two} & {*"fd"}]
+    made += [f"CASE WHEN b THEN {one} ELSE {two} END" for one, two in pairs if one < two]
+    made += [f"COALESCE({one}, {two})" for one, two in pairs if one > two]
+    made += [f"{one} < {two}" for one, two in pairs if one < two]
+    columns = [each for each in TYPES if each not in ("id", "b2", "si", "sn", "k", "w", "n")]
+    made += [f"TRY_CAST({each} AS {target})" for each in columns for target in _TARGETS]
+    return made
+
+
+GENERATED = tuple(_generated())
 
 EXPRESSIONS = tuple(
     dict.fromkeys(

@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.differential.sql_corpus import COLUMNS, EXPRESSIONS, ROWS, TIME_ZONE, TYPES
+from tests.differential.sql_corpus import COLUMNS, EXPRESSIONS, GENERATED, ROWS, TIME_ZONE, TYPES
 
 GOLDENS = Path(__file__).with_name("goldens_sql") / "expressions.jsonl"
 AT_ONCE = 60
@@ -27,7 +27,7 @@ def wanted() -> list[str]:
     from headrace.sql.functions.table import FUNCTIONS
 
     examples = [text for each in FUNCTIONS.values() for text, _ in each.examples]
-    return list(dict.fromkeys([*COLUMNS, *EXPRESSIONS, *examples]))
+    return list(dict.fromkeys([*COLUMNS, *EXPRESSIONS, *examples, *GENERATED]))
 
 
 def read() -> dict[str, dict[str, Any]]:
@@ -127,9 +127,7 @@ def record(flink: Flink, texts: list[str]) -> list[dict[str, Any]]:
             accepted.append(text)
         except Exception as error:
             answers[text] = {"sql": text, "refused": reason(error)}
-    for start in range(0, len(accepted), AT_ONCE):
-        add_values(flink, accepted[start : start + AT_ONCE], answers)
-        print(start, flush=True)
+    add_values(flink, accepted, answers)
     return [answers[text] for text in texts]
 
 
@@ -157,11 +155,14 @@ def main(arguments: list[str]) -> None:
     if "--values" in arguments:
         known = {text: each for text, each in known.items() if "value" not in " ".join(each)}
     missing = [text for text in texts if text not in known]
-    known.update({each["sql"]: each for each in record(Flink(), missing)})
-    kept = [json.dumps(known[text], ensure_ascii=False) for text in texts]
+    flink = Flink()
     GOLDENS.parent.mkdir(exist_ok=True)
-    GOLDENS.write_text("\n".join(kept) + "\n", encoding="utf-8")
-    print(f"{len(missing)} asked, {len(kept)} recorded")
+    for start in range(0, len(missing), AT_ONCE):
+        for each in record(flink, missing[start : start + AT_ONCE]):
+            known[each["sql"]] = each
+        kept = [json.dumps(known[text], ensure_ascii=False) for text in texts if text in known]
+        GOLDENS.write_text("\n".join(kept) + "\n", encoding="utf-8")
+        print(f"{start + AT_ONCE} of {len(missing)} asked, {len(kept)} recorded", flush=True)
 
 
 if __name__ == "__main__":

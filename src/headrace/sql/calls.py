@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from headrace.errors import SqlValidationError
 from headrace.sql.coercion import same_type
@@ -11,10 +10,7 @@ from headrace.sql.expressions import Call, Expression, Literal
 from headrace.sql.functions.casts import can_cast
 from headrace.sql.functions.table import FUNCTIONS, REFUSED, near
 from headrace.sql.types import (
-    ArrayType,
-    MapType,
     NullType,
-    RowType,
     SqlType,
     TimestampLtzType,
     TimestampType,
@@ -63,7 +59,7 @@ def cast(expression: Expression, target: SqlType, *, safe: bool = False) -> Expr
             f"{'TRY_CAST' if safe else 'CAST'} cannot convert {source} to {target.summary}",
             hint=_cast_hint(source, target),
         )
-    kind = _cast_type(source, target)
+    kind = target.with_nullable(source.nullable or isinstance(source, NullType))
     if safe:
         kind = kind.with_nullable(True)
     if isinstance(expression, Literal) and expression.value is None:
@@ -81,29 +77,6 @@ def implicit_cast(expression: Expression, target: SqlType) -> Expression:
     if same_type(source, target):
         return expression
     return Call(target.with_nullable(source.nullable), "CAST", (expression,))
-
-
-def _cast_type(source: SqlType, target: SqlType) -> SqlType:
-    """Return the type of an explicit CAST: NULL as the value has it."""
-    match source, target:
-        case ArrayType(), ArrayType():
-            element = _cast_type(source.element, target.element)
-            return replace(target, element=element, nullable=source.nullable)
-        case MapType(), MapType():
-            key, value = (
-                _cast_type(source.key, target.key),
-                _cast_type(source.value, target.value),
-            )
-            return replace(target, key=key, value=value, nullable=source.nullable)
-        case RowType(), RowType():
-            fields = tuple(
-                replace(two, type=_cast_type(one.type, two.type))
-                for one, two in zip(source.fields, target.fields, strict=True)
-            )
-            return replace(target, fields=fields, nullable=source.nullable)
-        case NullType(), _:
-            return target.with_nullable(True)
-    return target.with_nullable(source.nullable)
 
 
 def _cast_hint(source: SqlType, target: SqlType) -> str | None:

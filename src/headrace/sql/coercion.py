@@ -71,6 +71,8 @@ def common_type(types: Sequence[SqlType], *, widest: bool = False) -> SqlType | 
         return NullType() if types else None
     if widest and any(isinstance(each, DoubleType) for each in known):
         known.insert(0, DOUBLE)
+    elif widest and any(isinstance(each, FloatType) for each in known):
+        known = [FloatType() if isinstance(each, NumericType) else each for each in known]
     result: SqlType | None = known[0]
     for each in known[1:]:
         result = None if result is None else _common(result, each)

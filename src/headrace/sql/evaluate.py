@@ -1,7 +1,8 @@
 """Expressions on record batches: a list of them is compiled once, and computed for each batch.
 
-Equal parts are computed once. Constants are Arrow scalars. A part that may raise is computed for
-the rows only for which SQL would compute it: behind AND, OR, CASE, IF and COALESCE.
+Equal parts are computed once; as in Flink, two equal calls of RAND() are one. Constants are Arrow
+scalars. A part that may raise is computed for the rows only for which SQL would compute it: behind
+AND, OR, CASE, IF and COALESCE.
 """
 
 from __future__ import annotations
@@ -92,17 +93,10 @@ class _Program:
 
     def add(self, expression: Expression) -> int:
         """Return the slot of an expression; equal ones have the same."""
-        deterministic = all(
-            not isinstance(each, Call) or _function(each).deterministic for each in walk(expression)
-        )
-        if deterministic and expression in self._slots:
-            return self._slots[expression]
-        step = self._step(expression)
-        self.steps.append(step)
-        slot = len(self.steps) - 1
-        if deterministic:
-            self._slots[expression] = slot
-        return slot
+        if expression not in self._slots:
+            self.steps.append(self._step(expression))
+            self._slots[expression] = len(self.steps) - 1
+        return self._slots[expression]
 
     def _step(self, expression: Expression) -> _Step:
         match expression:

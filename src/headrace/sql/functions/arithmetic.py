@@ -12,7 +12,7 @@ from headrace.sql.expressions import Call, Expression, Literal
 from headrace.sql.functions import date_arithmetic
 from headrace.sql.functions.function import Function, Session, Signature, TypeRule
 from headrace.sql.functions.kernels import cast_arrow, map_values
-from headrace.sql.functions.numbers import rescale
+from headrace.sql.functions.numbers import rescale, to_integer
 from headrace.sql.functions.rules import a_number, first_of, takes
 from headrace.sql.functions.text_formats import EXACT, fit_decimal
 from headrace.sql.types import (
@@ -169,16 +169,23 @@ def _remainder(call: Call, arguments: Sequence[Any], session: Session) -> Any:
     import pyarrow.compute as pc
 
     one, two = arguments
-    match call.type:
-        case DecimalType() as kind:
-            return map_values(
-                lambda left, right: fit_decimal(_rest(left, right), kind.precision, kind.scale),
-                [one, two],
-                to_arrow(kind),
-            )
+    if pa.types.is_decimal(one.type):
+        kind = coercion.decimal_remainder(_decimal_of(one.type), _decimal_of(two.type))
+        rest = map_values(
+            lambda left, right: fit_decimal(_rest(left, right), kind.precision, kind.scale),
+            [one, two],
+            to_arrow(kind),
+        )
+        if isinstance(call.type, DecimalType):
+            return rescale(rest, call.type)
+        return to_integer(rest, to_arrow(call.type))
     one, two = (cast_arrow(each, pa.int64()) for each in arguments)
     rest = pc.subtract(one, pc.multiply(divide_integers(one, two), two))
     return cast_arrow(rest, to_arrow(call.type))
+
+
+def _decimal_of(kind: Any) -> DecimalType:
+    return DecimalType(kind.precision, kind.scale)
 
 
 def _rest(one: Decimal, two: Decimal) -> Decimal:
@@ -226,10 +233,10 @@ def _remainder_rule(arguments: Sequence[Expression], options: Sequence[str]) -> 
     found = _numbers(coercion.decimal_remainder)(arguments, options)
     if found is None or not is_decimal_exact(found.result):
         return None
-    if isinstance(found.result, IntegerType):
-        divisor = arguments[1].type
-        kind = divisor if isinstance(divisor, IntegerType) else found.result
-        return Signature(found.arguments, kind.with_nullable(found.result.nullable))
+    divisor = arguments[1].type
+    whole = not isinstance(found.result, DecimalType) or found.result.scale == 0
+    if whole and is_decimal_exact(divisor):
+        return Signature(found.arguments, divisor.with_nullable(found.result.nullable))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from decimal import Decimal
 from typing import Any
 
 from headrace.sql.coercion import bare, same_type
@@ -135,17 +136,17 @@ def convert(value: Any, source: SqlType, target: SqlType, session: Session, stri
         case (NumericType(), BooleanType()):
             import pyarrow.compute as pc
 
-            return pc.not_equal(value, cast_arrow(zero(), value.type))
+            return pc.not_equal(value, zero(value.type))
         case (NumericType() | MonthIntervalType() | SecondIntervalType(), NumericType()):
             return convert_number(value, source, target)
     return moments.convert(value, source, target, session)
 
 
-def zero() -> Any:
+def zero(kind: Any) -> Any:
     """Return 0 as an Arrow scalar."""
     import pyarrow as pa
 
-    return pa.scalar(0, pa.int32())
+    return pa.scalar(Decimal(0) if pa.types.is_decimal(kind) else 0, kind)
 
 
 def convert_number(value: Any, source: SqlType, target: SqlType) -> Any:

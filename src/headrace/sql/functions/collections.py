@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.errors import SqlError
+from headrace.errors import SqlError, SqlValidationError
 from headrace.sql.coercion import common_type, same_type
 from headrace.sql.expressions import Call, Expression, Literal
 from headrace.sql.functions.function import Function, Session, Signature
@@ -117,6 +117,9 @@ def _item_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signa
     whole, index = (each.type for each in arguments)
     match whole:
         case ArrayType() if isinstance(index, IntegerType):
+            given = arguments[1]
+            if isinstance(given, Literal) and given.value is not None and given.value < 1:
+                raise SqlValidationError(f"an array begins at index 1, not {given.value}")
             return Signature(
                 (whole, INT.with_nullable(index.nullable)), whole.element.with_nullable(True)
             )
@@ -129,7 +132,9 @@ def _item_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signa
             position = arguments[1].value
             if 1 <= position <= len(whole.fields):
                 field = whole.fields[position - 1].type
-                return Signature((whole, index), field.with_nullable(True))
+                return Signature(
+                    (whole, index), field.with_nullable(field.nullable or whole.nullable)
+                )
     return None
 
 
@@ -150,13 +155,12 @@ def _lookup(pairs: Any, key: Any) -> Any:
 
 
 def element_at(whole: Any, index: Any) -> Any:
-    """Return the elements at positions from 1; NULL after the end."""
+    """Return the elements at positions from 1; NULL where there is none."""
     import pyarrow.compute as pc
 
     (array, position), _, constant = _rows([whole, index])
     usable = pc.and_(pc.is_valid(array), pc.is_valid(position))
-    if pc.any(pc.and_(usable, pc.less(pc.fill_null(position, 1), 1))).as_py():
-        raise SqlError("an index of an array is at least 1", hint="arrays begin at index 1")
+    usable = pc.and_(usable, pc.greater(position, 0))
     inside = pc.and_(usable, pc.less_equal(position, pc.list_value_length(array)))
     starts = array.offsets.slice(0, len(array))
     places = pc.subtract(pc.add(starts, position), 1)
@@ -165,13 +169,6 @@ def element_at(whole: Any, index: Any) -> Any:
     places = pc.if_else(pc.fill_null(inside, False), places, pa.scalar(None, pa.int32()))
     found = array.values.take(places)
     return found[0] if constant else found
-
-
-def _item_may_fail(call: Call) -> bool:
-    if not isinstance(call.arguments[0].type, ArrayType):
-        return False
-    index = call.arguments[1]
-    return not (isinstance(index, Literal) and (index.value is None or index.value > 0))
 
 
 def _field_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signature | None:
@@ -264,7 +261,6 @@ FUNCTIONS = (
         ("array[index]", "map[key]"),
         "The element at a position, from 1, or the value of a key; NULL if there is none.",
         (("ARRAY[1, 2][2]", "2"), ("MAP['a', 1]['a']", "1")),
-        can_fail=_item_may_fail,
     ),
     Function(
         "FIELD",

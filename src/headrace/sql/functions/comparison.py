@@ -53,6 +53,12 @@ def _ordered(kind: SqlType) -> bool:
     return not isinstance(kind, MapType | MultisetType | ArrayType | RowType)
 
 
+def _has_null(kind: SqlType) -> bool:
+    """Return whether a comparison may be NULL: of a NULL, or of a row with one."""
+    inside = kind.fields if isinstance(kind, RowType) else ()
+    return kind.nullable or any(_has_null(each.type) for each in inside)
+
+
 def _compare(equality: bool, nulls: str = ANY_NULL) -> Callable[..., Signature | None]:
     def rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signature | None:
         if len(arguments) != 2:
@@ -62,7 +68,7 @@ def _compare(equality: bool, nulls: str = ANY_NULL) -> Callable[..., Signature |
         if kind is None or not (equality or _ordered(kind)):
             return None
         types = (kind.with_nullable(one.nullable), kind.with_nullable(two.nullable))
-        nullable = nulls == ANY_NULL and (one.nullable or two.nullable)
+        nullable = nulls == ANY_NULL and (_has_null(one) or _has_null(two))
         return Signature(types, BOOLEAN.with_nullable(nullable))
 
     return rule

@@ -218,10 +218,11 @@ def _read_part(letter: str, count: int, adjacent: bool, pattern: str) -> str:
     return template.replace("{{", "{").replace("}}", "}").replace("{0}", digits)
 
 
-def read(text: str, pattern: str, *, lenient: bool = False) -> int:
+def read(text: str, pattern: str, *, lenient: bool = False, rolls: bool = False) -> int:
     """Return the local time that a text says, in nanoseconds since the epoch.
 
-    ``lenient``: a day after the last one of its month is the last one.
+    ``lenient``: a day after the last one of its month is the last one. ``rolls``: it is one of the
+    next month.
     """
     found = reader(pattern).fullmatch(text)
     if found is None:
@@ -236,7 +237,8 @@ def read(text: str, pattern: str, *, lenient: bool = False) -> int:
     day = int(parts.get("day") or 1)
     if lenient and 28 < day <= 31 and 1 <= month <= 12:
         day = min(day, monthrange(year, month)[1])
-    days = date(year, month, day).toordinal() - _EPOCH.toordinal()
+    first = date(year, month, 1 if rolls else day).toordinal()
+    days = first - _EPOCH.toordinal() + (day - 1 if rolls else 0)
     if parts.get("yearday"):
         days = date(year, 1, 1).toordinal() - _EPOCH.toordinal() + int(parts["yearday"]) - 1
     hour = int(parts.get("hour") or 0)

@@ -75,11 +75,11 @@ def _to_base64(value: str | bytes) -> str:
     return base64.b64encode(value.encode() if isinstance(value, str) else value).decode()
 
 
-def _from_base64(text: str) -> str | None:
+def _from_base64(text: str) -> str:
     try:
         return base64.b64decode(text, validate=True).decode("utf-8", "replace")
     except (binascii.Error, ValueError):
-        return None
+        raise SqlError(f"{text!r} is no text in base 64") from None
 
 
 def _url_encode(text: str) -> str:
@@ -148,13 +148,15 @@ def _formatted(value: Any, flags: str, width: int, precision: str | None, letter
     from headrace.sql.functions.text_formats import java_double
 
     if value is None:
-        return _padded("null", flags, width)
+        return _padded("null"[: int(precision)] if precision else "null", flags, width)
     match letter:
         case "d":
             text = format(value, ",d" if "," in flags else "d")
         case "x" | "X" | "o":
             bits = 32 if -(1 << 31) <= value < 1 << 31 else 64
             text = format(value % (1 << bits), letter)
+        case "e" if isinstance(value, float):
+            text = format(value, f".{precision or 6}e")
         case "f" | "e":
             text = format(
                 Decimal(repr(value)) if isinstance(value, float) else value,
@@ -305,13 +307,14 @@ FUNCTIONS = (
         "The text, in UTF-8, in base 64.",
         ("TO_BASE64('hello')", "aGVsbG8="),
     ),
-    _row(
+    Function(
         "FROM_BASE64",
         takes(a_text, gives=STRING),
         python(_from_base64),
-        "FROM_BASE64(string)",
+        ("FROM_BASE64(string)",),
         "The text, in UTF-8, that was written in base 64.",
-        ("FROM_BASE64('aGVsbG8=')", "hello"),
+        (("FROM_BASE64('aGVsbG8=')", "hello"),),
+        can_fail=True,
     ),
     _row(
         "URL_ENCODE",

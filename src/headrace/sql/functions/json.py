@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -184,7 +185,7 @@ def _json_exists(call: Call, arguments: Sequence[Any], session: Session) -> Any:
         path = json_paths.read_path(spec)
         outcome, value = _outcome(text, path)
         if outcome == "FOUND":
-            return path.definite or bool(value)
+            return value is not None if path.definite else bool(value)
         if outcome == "ERROR" and on_error == "ERROR":
             raise SqlError("JSON_EXISTS: the path or the JSON is not valid")
         if outcome == "ERROR":
@@ -227,7 +228,7 @@ def as_json(value: Any, kind: SqlType) -> Any:
         case FloatType() | DoubleType():
             if value != value or value in (float("inf"), float("-inf")):
                 return java_double(value, isinstance(kind, FloatType))
-            return Decimal(java_double(value, isinstance(kind, FloatType)))
+            return Decimal(java_double(value))
         case ArrayType():
             return [as_json(each, kind.element) for each in value]
         case MapType():
@@ -236,14 +237,19 @@ def as_json(value: Any, kind: SqlType) -> Any:
         case RowType():
             return {each.name: as_json(value[each.name], each.type) for each in kind.fields}
         case TimestampType():
-            return value.isoformat("T", "milliseconds" if kind.precision <= 3 else "auto")
+            return _stamp(value)
         case TimestampLtzType():
-            return value.isoformat("T").replace("+00:00", "Z")
+            return _stamp(value.replace(tzinfo=None)) + "Z"
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, bool | int | str | Decimal):
         return value
     return value.isoformat()
+
+
+def _stamp(value: datetime) -> str:
+    text = value.isoformat("T")
+    return text.rstrip("0") if value.microsecond else text
 
 
 def _key(value: Any, kind: SqlType) -> str:

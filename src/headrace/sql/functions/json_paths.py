@@ -100,7 +100,7 @@ def _step(found: re.Match[str]) -> Step:
 
 def parse(text: str) -> Any:
     """Return the value of a JSON text; raises ``ValueError`` if it is none."""
-    return json.loads(text, parse_constant=_no_constant)
+    return json.loads(text, parse_float=Decimal, parse_constant=_no_constant)
 
 
 def _no_constant(name: str) -> Any:
@@ -112,7 +112,7 @@ def follow(value: Any, path: Path) -> tuple[bool, Any]:
     values = [value]
     for step in path.steps:
         values = [found for each in values for found in _follow(each, step)]
-        if not values and step.definite:
+        if not values and step.definite and (path.strict or path.definite):
             return False, None
     return True, values[0] if path.definite else values
 

@@ -241,7 +241,11 @@ def _hex(value: int | str | bytes) -> str:
 
 def _unhex(text: str) -> bytes | None:
     try:
-        return bytes.fromhex("0" * (len(text) % 2) + text) if " " not in text else None
+        return (
+            bytes.fromhex(text if len(text) % 2 == 0 else "00" + text[1:])
+            if " " not in text
+            else None
+        )
     except ValueError:
         return None
 

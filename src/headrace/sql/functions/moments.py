@@ -80,6 +80,11 @@ def to_precision(value: Any, precision: int, kind: Any) -> Any:
     if step <= 1:
         return value
     number = cast_arrow(value, pa.int64())
+    # As in Flink, less than a millisecond is cut off downwards, and more towards 1970.
+    if precision < 3:
+        ms = PER_SECOND[kind.unit] // 1000
+        number = pc.multiply(floor_divide(number, ms), ms)
+        return cast_arrow(pc.multiply(pc.divide(number, step), step), kind)
     return cast_arrow(pc.multiply(floor_divide(number, step), step), kind)
 
 

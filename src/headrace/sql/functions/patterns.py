@@ -192,7 +192,7 @@ FUNCTIONS = (
     ),
     Function(
         "REGEXP_REPLACE",
-        takes(a_text, a_text, a_text, gives=STRING, nulls=NULLABLE),
+        takes(a_text, a_text, a_text, gives=STRING),
         python(_replace),
         ("REGEXP_REPLACE(string, regex, replacement)",),
         "The text with all parts that match a regular expression replaced.",

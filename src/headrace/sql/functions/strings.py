@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -44,6 +45,12 @@ def _joined(types: Sequence[SqlType]) -> SqlType | None:
     if isinstance(types[0], BytesType):
         return VarBinaryType(length)
     return VarCharType(length)
+
+
+def _overlaid(types: Sequence[SqlType]) -> SqlType | None:
+    """Return the type of OVERLAY: as long as both texts, and not fixed."""
+    joined = _joined(types[:2])
+    return _varying([joined]) if joined is not None else None
 
 
 def _varying(types: Sequence[SqlType]) -> SqlType:
@@ -106,7 +113,7 @@ def initcap(text: str) -> str:
 
 
 def _position(part: str, text: str, start: int = 1) -> int:
-    return text.find(part, start - 1) + 1 if start > 0 else 0
+    return text.find(part, max(start, 1) - 1) + 1
 
 
 def _trim(call: Call, arguments: Sequence[Any], session: Session) -> Any:
@@ -191,7 +198,7 @@ def split_index(text: str, separator: str, index: int) -> str | None:
     """Return the part at a position, from 0, of a text split at a separator."""
     if not text or index < 0:
         return None
-    parts = text.split(separator) if separator else list(text)
+    parts = text.split(separator) if separator else re.split(r"\s", text)
     return parts[index] if index < len(parts) else None
 
 
@@ -254,7 +261,7 @@ def _starts(method: Callable[[Any, Any], bool]) -> Kernel:
 
 
 _TEXT_TO_TEXT = takes(a_text, gives=same_as(0))
-_STRING_OF_TEXT = takes(a_text, gives=STRING)
+_STRING_OF_TEXT = takes(a_text, gives=STRING, nulls=NULLABLE)
 _TWO_TEXTS = takes(a_text, a_text, gives=BOOLEAN)
 
 
@@ -347,7 +354,7 @@ FUNCTIONS = (
     ),
     _row(
         "LTRIM",
-        takes(a_text, a_text, gives=STRING, optional=1),
+        takes(a_text, a_text, gives=_varying, optional=1),
         _trimmed(1),
         "LTRIM(string) | LTRIM(string, characters)",
         "The text without the characters (blanks) at its start.",
@@ -355,7 +362,7 @@ FUNCTIONS = (
     ),
     _row(
         "RTRIM",
-        takes(a_text, a_text, gives=STRING, optional=1),
+        takes(a_text, a_text, gives=_varying, optional=1),
         _trimmed(2),
         "RTRIM(string) | RTRIM(string, characters)",
         "The text without the characters (blanks) at its end.",
@@ -380,7 +387,7 @@ FUNCTIONS = (
     ),
     _row(
         "SUBSTR",
-        takes(a_text, an_int, an_int, gives=STRING, optional=1),
+        takes(a_text, an_int, an_int, gives=_varying, nulls=NULLABLE, optional=1),
         _substring,
         "SUBSTR(string, start [, length])",
         "The same as SUBSTRING.",
@@ -388,7 +395,7 @@ FUNCTIONS = (
     ),
     _row(
         "LEFT",
-        takes(a_text, an_int, gives=STRING),
+        takes(a_text, an_int, gives=_varying, nulls=NULLABLE),
         python(left),
         "LEFT(string, count)",
         "The first characters.",
@@ -396,7 +403,7 @@ FUNCTIONS = (
     ),
     _row(
         "RIGHT",
-        takes(a_text, an_int, gives=STRING),
+        takes(a_text, an_int, gives=_varying, nulls=NULLABLE),
         python(right),
         "RIGHT(string, count)",
         "The last characters.",
@@ -404,7 +411,7 @@ FUNCTIONS = (
     ),
     _row(
         "OVERLAY",
-        takes(a_text, a_text, an_int, an_int, gives=STRING, optional=1),
+        takes(a_text, a_text, an_int, an_int, gives=_overlaid, optional=1),
         python(overlay),
         "OVERLAY(string1 PLACING string2 FROM start [FOR length])",
         "string1 with characters from a position replaced by string2.",

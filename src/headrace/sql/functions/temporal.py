@@ -47,20 +47,13 @@ _UNREADABLE = -(1 << 63)
 
 def read_lenient(text: str) -> int:
     """Return the local time that a text says in one of the usual forms (ns since the epoch)."""
-    day, _, rest = text.strip().partition(" ")
-    if not rest:
-        return date_formats.read(day, "yyyy-MM-dd", lenient=True)
-    whole, _, fraction = rest.partition(".")
-    seconds = date_formats.read(f"{day} {whole}", date_formats.DEFAULT, lenient=True)
-    if fraction and not (fraction.isdecimal() and len(fraction) <= 9):
-        raise ValueError(text)
-    return seconds + int(fraction.ljust(9, "0") or 0)
+    return text_formats.read_timestamp_ns(text)
 
 
 def read_strict(text: str) -> int:
     """Return the local time that a text with a day and a time says (ns since the epoch)."""
     whole, _, fraction = text.partition(".")
-    seconds = date_formats.read(whole, date_formats.DEFAULT, lenient=True)
+    seconds = date_formats.read(whole, date_formats.DEFAULT, rolls=True)
     return seconds + int(fraction.ljust(9, "0") or 0)
 
 
@@ -188,7 +181,7 @@ def _unix_timestamp(call: Call, arguments: Sequence[Any], session: Session) -> A
     def read(text: str, pattern: str = date_formats.DEFAULT) -> int:
         if pattern == date_formats.DEFAULT and "." in text:
             text = text.partition(".")[0]
-        return date_formats.read(text, pattern)
+        return date_formats.read(text, pattern, rolls=True)
 
     local = _local_ms(arguments, read)
     moment = cast_arrow(moments.from_local(local, session), pa.int64())

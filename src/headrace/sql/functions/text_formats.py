@@ -117,7 +117,7 @@ def truncate_decimal(number: Decimal, scale: int) -> Decimal:
 
 DAY_NS = 86_400_000_000_000
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
-_DATE = re.compile(r"(\d{1,4})-(\d{1,2})(?:-(\d{1,2}))?(?:[ T].*)?", re.ASCII | re.DOTALL)
+_DATE = re.compile(r"(\d{1,4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:[ T].*)?", re.ASCII | re.DOTALL)
 _DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
 _TIME = re.compile(r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9})\d*)?)?)?", re.ASCII)
 
@@ -128,7 +128,7 @@ def read_date(text: str) -> date:
     if found is None:
         raise ValueError(f"cannot parse {text!r} as DATE")
     year, month, day = found.groups()
-    return date(int(year), int(month), int(day or 1))
+    return date(int(year), int(month or 1), int(day or 1))
 
 
 def read_time_ns(text: str) -> int:

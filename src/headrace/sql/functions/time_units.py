@@ -56,7 +56,7 @@ def _extract_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Si
         case DateType():
             known = unit in _DATE_UNITS or unit == "EPOCH"
         case TimeType():
-            known = unit in _TIME_UNITS
+            known = unit in ("HOUR", "MINUTE", "SECOND", "MILLISECOND")
         case TimestampType() | TimestampLtzType():
             known = unit in _DATE_UNITS | _TIME_UNITS or unit == "EPOCH"
         case SecondIntervalType():
@@ -88,8 +88,7 @@ def _extract(call: Call, arguments: Sequence[Any], session: Session) -> Any:
         case TimeType():
             return _part_of_ms(cast_arrow(cast_arrow(value, pa.int32()), wide), unit)
         case TimestampLtzType():
-            if unit != "EPOCH":
-                value = moments.to_local(value, session)
+            value = moments.to_local(value, session)
     number = cast_arrow(value, wide)
     per_ms = moments.PER_SECOND[value.type.unit] // 1000
     ms = moments.floor_divide(number, per_ms)
@@ -296,9 +295,8 @@ def _diff_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signa
     if len(arguments) != 2 or len(options) != 1 or options[0] not in _MONTHS | _MS:
         return None
     one, two = (each.type for each in arguments)
-    dated = DateType | TimestampType | TimestampLtzType
-    times = isinstance(one, TimeType) and isinstance(two, TimeType)
-    if not times and not (isinstance(one, dated) and isinstance(two, dated)):
+    families = (TimeType, TimestampLtzType, DateType | TimestampType)
+    if not any(isinstance(one, each) and isinstance(two, each) for each in families):
         return None
     return Signature((one, two), INT.with_nullable(one.nullable or two.nullable))
 
