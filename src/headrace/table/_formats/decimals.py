@@ -15,4 +15,4 @@ def fits_precision(column: Any, kind: DecimalType) -> bool:
     if bounds["min"] is None:
         return True
     limit = 10 ** (kind.precision - kind.scale)
-    return -limit < bounds["min"] and bounds["max"] < limit
+    return bool(-limit < bounds["min"] and bounds["max"] < limit)
