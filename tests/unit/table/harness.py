@@ -43,6 +43,13 @@ def copy(read: TableSource, write: TableSink) -> None:
     env.execute()
 
 
+def stream_into(given: list[Any], write: TableSink) -> None:
+    """Write rows of any kinds into a sink."""
+    env = _environment()
+    env.from_collection(given).sink_to(write.sink)
+    env.execute()
+
+
 def _environment() -> StreamExecutionEnvironment:
     from headrace.common.configuration import Configuration
 

@@ -141,8 +141,9 @@ def time_text(moment: datetime.time) -> str:
 
 def timestamp_text(moment: datetime.datetime, between: str = " ") -> str:
     """Return the date and time of day, with as many digits after the point as are needed."""
-    bare = moment.replace(tzinfo=None)
-    return _with_fraction(bare.isoformat(between, "seconds"), bare.microsecond)
+    bare = moment if moment.tzinfo is None else moment.replace(tzinfo=None)
+    text = bare.isoformat(between)
+    return text.rstrip("0") if bare.microsecond else text
 
 
 def _with_fraction(text: str, micros: int) -> str:

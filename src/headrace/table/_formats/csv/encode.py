@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import base64
 import datetime
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.common._types.java_text import double_text, float_text
+from headrace.common._types.java_text import float_text
 from headrace.datastream.formats._csv.fields import CsvDialect
 from headrace.sql.types import (
     ArrayType,
@@ -26,7 +27,7 @@ from headrace.sql.types import (
     TimeType,
 )
 from headrace.table._formats.csv.values import CsvRules
-from headrace.table._formats.json.encode import decimal_text
+from headrace.table._formats.json.encode import decimal_text, number_text
 from headrace.table._formats.moments import time_text, timestamp_text
 from headrace.table._formats.value_text import row_values
 
@@ -88,7 +89,7 @@ def _text_of(kind: SqlType, writing: CsvWriting) -> Write:
         case FloatType():
             return float_text
         case DoubleType():
-            return double_text
+            return number_text
         case DecimalType():
             return decimal_text
         case CharacterType():
@@ -133,9 +134,10 @@ def _quoter(dialect: CsvDialect) -> Write:
     if mark is None:
         return str
     highest = max(dialect.delimiter, mark, escape or mark)
+    special = re.compile(f"[\x00-{re.escape(highest)}]").search
 
     def quote(text: str) -> str:
-        if len(text) <= _LONG and not any(char <= highest for char in text):
+        if len(text) <= _LONG and special(text) is None:
             return text
         if escape is not None:
             text = text.replace(escape, escape + escape)

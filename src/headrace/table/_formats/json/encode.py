@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import datetime
-import json
 import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from json.encoder import encode_basestring
 from typing import Any
 
 from headrace.common._types.java_text import double_text, float_text
@@ -38,9 +38,11 @@ Write = Callable[[Any], str]
 
 _SPECIAL = re.compile("[\x00-\x07\x0b\x0e-\x1f\U00010000-\U0010ffff]")
 """Characters that Flink escapes by their codes, and Python otherwise, or not at all."""
+_LEAST, _GREATEST = 1e-3, 1e7
+"""Between these Java writes numbers without exponents."""
 _SMALLEST_PLAIN = -6
 """Java writes smaller exponents with an E."""
-_QUOTED = json.JSONEncoder(ensure_ascii=False).encode
+_QUOTED = encode_basestring
 
 
 def quoted(text: str) -> str:
@@ -71,6 +73,7 @@ def object_encoder(
     kind: RowType, writing: JsonWriting
 ) -> Callable[[Sequence[Sequence[Any]]], list[str]]:
     """Return a function from columns of Python values to the text of each row."""
+    plain = [_writer_of(each.type, writing) for each in kind.fields]
     writes = [_nullable(each.type, writing) for each in kind.fields]
     names = [quoted(each.name) for each in kind.fields]
     if writing.ignore_nulls:
@@ -79,7 +82,10 @@ def object_encoder(
     template = "{" + ",".join(f"{name.replace('%', '%%')}:%s" for name in names) + "}"
 
     def encode(columns: Sequence[Sequence[Any]]) -> list[str]:
-        texts = [[*map(write, column)] for write, column in zip(writes, columns, strict=True)]
+        texts = [
+            map(nullable if None in column else write, column)
+            for write, nullable, column in zip(plain, writes, columns, strict=True)
+        ]
         return [template % row for row in zip(*texts, strict=True)]
 
     return encode
@@ -133,8 +139,18 @@ def _writer_of(kind: SqlType, writing: JsonWriting) -> Write:
 
 
 def _floating(text: Callable[[float], str]) -> Write:
-    # Flink writes NaN and infinities as strings.
-    return lambda value: text(value) if math.isfinite(value) else f'"{text(value)}"'
+    def write(value: float) -> str:
+        if text is double_text:
+            return number_text(value) if math.isfinite(value) else f'"{text(value)}"'
+        # Flink writes NaN and infinities as strings.
+        return text(value) if math.isfinite(value) else f'"{text(value)}"'
+
+    return write
+
+
+def number_text(value: float) -> str:
+    """Return a double as Java's ``toString``; for most, it is Python's."""
+    return repr(value) if _LEAST <= abs(value) < _GREATEST else double_text(value)
 
 
 def decimal_text(value: Decimal) -> str:
