@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 from headrace.common._types.data import type_data
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.operators.columns.accumulator import Aggregated
+from headrace.operators.columns.changes import Changes, changed_rows
 from headrace.operators.columns.folding import FoldedKeys
 from headrace.operators.columns.gathering import (
     DELETE,
-    INSERT,
-    UPDATE_AFTER,
     UPDATE_BEFORE,
     KeyedColumnOperator,
 )
@@ -196,7 +195,7 @@ class GroupAggregateOperator(KeyedColumnOperator):
     ) -> Columns | None:
         batch, spec = columns.batch, self._spec
         rows = _argument_rows(batch, spec.aggregates)
-        changes = _Changes(spec.updates_before)
+        changes = Changes(spec.updates_before)
         record = changes.add if self._gives_each else None
         for row, code in enumerate(codes.tolist()):
             retracts = minus is not None and bool(minus[row])
@@ -251,7 +250,7 @@ class GroupAggregateOperator(KeyedColumnOperator):
             self._complete_folded(self._folded)
         if not self._before:
             return
-        backend, changes = self.key_context.backend, _Changes(self._spec.updates_before)
+        backend, changes = self.key_context.backend, Changes(self._spec.updates_before)
         for number, (key, before) in enumerate(self._before.items()):
             state = backend.enter(key).get(SLOT)
             changes.add(number, before, None if state is None else self._results(state))
@@ -331,104 +330,6 @@ def _last_rows(codes: np.ndarray[Any, Any], keys: int) -> np.ndarray[Any, Any]:
     last = np.empty(keys, np.int64)
     last[codes] = np.arange(len(codes))  # of several assignments the last one counts
     return last
-
-
-def changed_rows(
-    spec: GroupAggregateSpec,
-    batch: Any,
-    vectors: VectorAggregates,
-    before: Sequence[np.ndarray[Any, Any]],
-    after: Sequence[np.ndarray[Any, Any]],
-    previous: np.ndarray[Any, Any],
-) -> Columns | None:
-    """Return the changes that rows make, in order.
-
-    ``before``: the parts of each key before all rows; ``after``: those after each row.
-    ``previous``: where the state before each row is among those of both, one after the other.
-    """
-    import numpy as np
-    import pyarrow as pa
-
-    from headrace.runtime.columns.batch import Columns
-    from headrace.runtime.columns.shapes import NAMED_ROWS
-
-    parts = [np.concatenate(each) for each in zip(before, after, strict=True)]
-    results = vectors.results(parts)
-    count = len(previous)
-    now = np.arange(count) + len(before[0])
-    had, has = parts[0][previous] > 0, parts[0][now] > 0
-    differs = np.zeros(count, bool)
-    for each in results:
-        differs |= _differ(each.take(pa.array(previous)), each.take(pa.array(now)))
-    first = np.where(had & ~has, DELETE, np.where(had & has & differs, UPDATE_BEFORE, -1))
-    second = np.where(~had & has, INSERT, np.where(had & has & differs, UPDATE_AFTER, -1))
-    if not spec.updates_before:
-        first = np.where(first == UPDATE_BEFORE, -1, first)
-    kinds = np.stack([first, second], axis=1).ravel().astype(np.int8)
-    places = np.stack([previous, now], axis=1).ravel()
-    chosen = np.flatnonzero(kinds >= 0)
-    if not len(chosen):
-        return None
-    rows, places = pa.array(chosen // 2), pa.array(places[chosen])
-    arrays = [batch.column(key).take(rows) for key in spec.keys]
-    arrays += [each.take(places) for each in results]
-    made = pa.RecordBatch.from_arrays(arrays, schema=spec.result)
-    return Columns(made, NAMED_ROWS, None, kinds[chosen])
-
-
-def _differ(one: Any, other: Any) -> np.ndarray[Any, Any]:
-    """Return where two arrays differ; NULLs are equal, and so are NaN."""
-    import numpy as np
-    import pyarrow.compute as pc
-
-    equal = pc.fill_null(pc.equal(one, other), fill_value=False)
-    both_null = pc.and_(one.is_null(), other.is_null())
-    return ~np.asarray(pc.or_(equal, both_null))
-
-
-class _Changes:
-    """The changes that the rows of a block make, in order."""
-
-    def __init__(self, updates_before: bool) -> None:
-        self._updates_before = updates_before
-        self.rows: list[int] = []
-        self.kinds: list[int] = []
-        self.results: list[list[Any]] = []
-
-    def add(self, row: int, before: list[Any] | None, after: list[Any] | None) -> None:
-        """Add what changes from the results ``before`` to those ``after`` a row of the input."""
-        if before is None:
-            if after is not None:
-                self._append(row, INSERT, after)
-        elif after is None:
-            self._append(row, DELETE, before)
-        elif before != after:
-            if self._updates_before:
-                self._append(row, UPDATE_BEFORE, before)
-            self._append(row, UPDATE_AFTER, after)
-
-    def _append(self, row: int, kind: int, results: list[Any]) -> None:
-        self.rows.append(row)
-        self.kinds.append(kind)
-        self.results.append(results)
-
-    def columns(self, batch: Any, spec: GroupAggregateSpec) -> Columns:
-        """Return the changes; each has the key of its row of ``batch``."""
-        import numpy as np
-        import pyarrow as pa
-
-        from headrace.runtime.columns.batch import Columns
-        from headrace.runtime.columns.shapes import NAMED_ROWS
-
-        places = pa.array(self.rows)
-        arrays = [batch.column(key).take(places) for key in spec.keys]
-        fields = [*spec.result][len(arrays) :]
-        arrays += [
-            pa.array([results[number] for results in self.results], field.type)
-            for number, field in enumerate(fields)
-        ]
-        made = pa.RecordBatch.from_arrays(arrays, schema=spec.result)
-        return Columns(made, NAMED_ROWS, None, np.array(self.kinds, np.int8))
 
 
 def _argument_rows(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 from headrace.common.changelog_mode import ChangelogMode
@@ -17,7 +16,6 @@ from headrace.operators.columns.sort import LimitSpec, SortSpec
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.operator import OperatorSpec
 from headrace.sql.aggregates.table import find_aggregate, make_accumulator
-from headrace.sql.expressions import ColumnRef, Literal
 from headrace.sql.projection import Projection
 from headrace.sql.rel import (
     Aggregate,
@@ -41,15 +39,10 @@ from headrace.sql.repeating import AssignedWindows, GroupingSets, Unnested
 from headrace.sql.resolve.refusals import refuse
 from headrace.sql.resolve.scope import reference
 from headrace.sql.rules.changelog import INSERTS, changelog_mode
-from headrace.sql.types import BOOLEAN, INT, TimestampLtzType, to_arrow_schema
+from headrace.sql.rules.one_group import ALL, with_a_group, with_constant_key
+from headrace.sql.types import TimestampLtzType, to_arrow_schema
 from headrace.table._planning.watermarks import WATERMARK, constant_delay_ms, strategy_of
 from headrace.table._planning.windows import GroupAggregates, WindowRows, assigner_of
-
-COUNTED = "$counted"
-"""Begins the names of columns that say whether a row counts, for the aggregates of each filter."""
-
-ALL = "$all"
-"""The key column of an aggregation without keys: 0 in every row."""
 
 
 class Streams(Protocol):
@@ -92,12 +85,8 @@ class Lowering:
         stream = self.lower(rel)
         if not required:
             return stream
-        columns = rel.columns
-        function = Projection(
-            columns, tuple(c.name for c in columns), tuple(map(reference, columns))
-        )
-        spec = CalcSpec(function, schema_of(columns), required=required)
-        return stream._add(spec, call_site(), "sql").name(f"NotNull({table})")
+        checked = self._select(stream, rel.columns, rel.columns, required)
+        return checked.name(f"NotNull({table})")
 
     def mode(self, rel: Rel) -> ChangelogMode:
         """Return the row kinds of a plan."""
@@ -133,6 +122,15 @@ class Lowering:
                 return first.union(*others) if others else first
         refuse(type(rel).__name__)
 
+    def _select(
+        self, stream: DataStream, given: Columns, wanted: Columns, required: tuple[str, ...] = ()
+    ) -> DataStream:
+        """Return the rows of a stream with some of its columns, in another order."""
+        names = tuple(column.name for column in wanted)
+        function = Projection(given, names, tuple(map(reference, wanted)))
+        spec = CalcSpec(function, schema_of(given), required=required)
+        return stream._add(spec, call_site(), "sql")
+
     def _repeated(self, before: Rel, function: BatchFunction, name: str) -> DataStream:
         spec = CalcSpec(function, schema_of(before.columns))
         stream = self.lower(before)._add(spec, call_site(), "sql").name(name)
@@ -156,8 +154,7 @@ class Lowering:
         if delay_ms is not None:
             return stream
         made = (*columns, Column(WATERMARK, rel.expression.type))
-        function = Projection(made, tuple(c.name for c in columns), tuple(map(reference, columns)))
-        return stream._add(CalcSpec(function, schema_of(made)), call_site(), "sql")
+        return self._select(stream, made, columns)
 
     def _calc(self, rel: Calc, time: str | None = None) -> DataStream:
         columns = rel.input.columns
@@ -171,9 +168,9 @@ class Lowering:
         if rel.keys:
             before, keys = rel.input, rel.keys
         elif self._batch:
-            return self.lower(_with_a_group(rel))
+            return self.lower(with_a_group(rel))
         else:
-            before, keys = _with_constant_key(rel.input), (ALL,)
+            before, keys = with_constant_key(rel.input), (ALL,)
         key_columns = _chosen(before.columns, keys)
         results = tuple(column for column in rel.columns if column.name not in rel.keys)
         result = (*key_columns, *results)
@@ -189,11 +186,7 @@ class Lowering:
         stream = self._keyed(before, keys, spec, rel)
         shown = f"GroupAggregate(groupBy=[{', '.join(rel.keys)}], {_calls(rel.calls)})"
         stream = stream.set_description(shown)
-        if rel.keys:
-            return stream
-        spec_columns = tuple(map(reference, rel.columns))
-        function = Projection(result, tuple(c.name for c in rel.columns), spec_columns)
-        return stream._add(CalcSpec(function, schema_of(result)), call_site(), "sql")
+        return stream if rel.keys else self._select(stream, result, rel.columns)
 
     def _aggregates(
         self, calls: Sequence[AggregateCall], columns: Columns, retracts: bool
@@ -222,7 +215,7 @@ class Lowering:
         return made.uid(identity(rel))
 
     def _sort(self, rel: Sort) -> DataStream:
-        before = _with_constant_key(rel.input)
+        before = with_constant_key(rel.input)
         schema = schema_of(before.columns)
         if self._batch:
             spec: OperatorSpec = SortSpec(rel.keys, rel.offset, rel.limit, schema)
@@ -233,19 +226,14 @@ class Lowering:
         else:
             spec = LimitSpec(rel.offset, rel.limit, schema)
         stream = self._keyed(before, (ALL,), spec, rel)
-        function = Projection(
-            before.columns,
-            tuple(c.name for c in rel.columns),
-            tuple(map(reference, rel.columns)),
-        )
-        return stream._add(CalcSpec(function, schema), call_site(), "sql")
+        return self._select(stream, before.columns, rel.columns)
 
     def _window_aggregate(self, rel: WindowAggregate) -> DataStream:
         given = self.mode(rel.input)
         before, keys = rel.input, rel.keys
         self._check_time_zone(before.columns, rel.window.time)
         if not keys:
-            before, keys = _with_constant_key(before), (ALL,)
+            before, keys = with_constant_key(before), (ALL,)
         columns = before.columns
         timed = self._calc(
             Calc(before, tuple(c.name for c in columns), tuple(map(reference, columns))),
@@ -270,52 +258,12 @@ class Lowering:
             *(column for column in rel.columns if column.name in results),
             *(column for column, _ in rel.borders),
         )
-        function = Projection(
-            made, tuple(c.name for c in rel.columns), tuple(map(reference, rel.columns))
-        )
-        return stream._add(CalcSpec(function, schema_of(made)), call_site(), "sql")
+        return self._select(stream, made, rel.columns)
 
 
 def _chosen(columns: Columns, names: Sequence[str]) -> Columns:
     by_name = {column.name: column for column in columns}
     return tuple(by_name[name] for name in names)
-
-
-def _with_constant_key(rel: Rel) -> Rel:
-    columns = rel.columns
-    names = (*(column.name for column in columns), ALL)
-    return Calc(rel, names, (*map(reference, columns), Literal(INT.with_nullable(False), 0)))
-
-
-def _with_a_group(rel: Aggregate) -> Rel:
-    """Return an aggregation without keys that gives a row for no rows, as it must in a batch.
-
-    A row that no aggregate counts is added.
-    """
-    columns = rel.input.columns
-    counted = BOOLEAN.with_nullable(False)
-    inner = tuple(map(reference, columns))
-    filters = [*dict.fromkeys(call.filter for call in rel.calls)]
-    places = {each: f"{COUNTED}{number}" for number, each in enumerate(filters)}
-    types = {column.name: column.type for column in columns}
-    kept = [
-        Literal(counted, True) if each is None else ColumnRef(types[each], each) for each in filters
-    ]
-    fields = (
-        *(Column(c.name, c.type.with_nullable(True)) for c in columns),
-        *(Column(places[each], BOOLEAN) for each in filters),
-        Column(ALL, INT.with_nullable(False)),
-    )
-    key = Literal(INT.with_nullable(False), 0)
-    rows = Calc(rel.input, tuple(c.name for c in fields), (*inner, *kept, key))
-    row = (
-        *(Literal(c.type.with_nullable(True), None) for c in columns),
-        *(Literal(counted, False) for _ in filters),
-        key,
-    )
-    calls = tuple(replace(call, filter=places[call.filter]) for call in rel.calls)
-    made = Aggregate(Union((Values((row,), fields), rows)), (ALL,), calls)
-    return Calc(made, tuple(c.name for c in rel.columns), tuple(map(reference, rel.columns)))
 
 
 def _calls(calls: Sequence[AggregateCall]) -> str:
