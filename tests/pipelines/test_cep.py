@@ -253,3 +253,23 @@ def test_equal_stages_keep_their_partial_matches_with_the_setting(how: dict[str,
     found = found_after(program(a_then_b, SMALL, **DROP), how)
     expected = [{"first": [n], "second": [9 + n % 3]} for n in (0, 1, 2, 6, 7, 8)]
     assert sorted(found, key=str) == sorted(expected, key=str)
+
+
+@pytest.mark.parametrize("parallelism", [1, 3])
+def test_a_stream_without_keys_is_matched_as_a_whole(parallelism: int) -> None:
+    def made(_: Any) -> dict[str, DataStream]:
+        env = StreamExecutionEnvironment(Configuration.from_dict(SETTINGS))
+        env.set_parallelism(parallelism)
+        times = WatermarkStrategy.for_monotonous_timestamps()
+        timed = env.from_collection(SMALL).assign_timestamps_and_watermarks(
+            times.with_timestamp_assigner(lambda event: event.at)
+        )
+        found = CEP.pattern(timed, a_then_b()).select(
+            lambda match: [events[0].id for events in match.values()]
+        )
+        return {"found": found}
+
+    results = run_pipeline(made, parallelism=parallelism, key_groups=4)
+    events_a = [event.id for event in SMALL if event.name == "a"]
+    first_b = next(event.id for event in SMALL if event.name == "b")
+    assert results["found"] == [[each, first_b] for each in events_a]

@@ -242,6 +242,8 @@ def check_lengths(spec: WindowSpec, name: str) -> None:
 
 def is_time(column: Column, batch: bool) -> bool:
     """Return whether windows can be by a column: in a batch, any timestamp of milliseconds."""
+    if getattr(column.type, "attribute", None) == "proctime":
+        refuse("a window by processing time", column.name)
     if batch and isinstance(column.type, AnyTimestampType):
         return column.type.precision <= 3
     return column.is_time_attribute
