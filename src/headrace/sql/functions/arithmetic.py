@@ -14,7 +14,7 @@ from headrace.sql.functions.function import Function, Session, Signature, TypeRu
 from headrace.sql.functions.kernels import cast_arrow, map_values
 from headrace.sql.functions.numbers import rescale, to_integer
 from headrace.sql.functions.rules import a_number, first_of, takes
-from headrace.sql.functions.text_formats import EXACT, fit_decimal
+from headrace.sql.functions.text_formats import EXACT, QUOTIENT, fit_decimal
 from headrace.sql.types import (
     INT,
     DecimalType,
@@ -130,7 +130,7 @@ def _divide_decimals(one: Any, two: Any, kind: DecimalType) -> Any:
     digits = left.precision - left.scale + right.scale + scale
     if digits > 76 or scale <= kind.scale:
         return map_values(
-            lambda a, b: fit_decimal(EXACT.divide(a, b), kind.precision, kind.scale),
+            lambda a, b: fit_decimal(QUOTIENT.divide(a, b), kind.precision, kind.scale),
             [one, pc.if_else(pc.equal(two, zero), pa.scalar(None, right), two)],
             to_arrow(kind),
         )
