@@ -14,7 +14,7 @@ from headrace.sql.functions.function import Function, Session, Signature, TypeRu
 from headrace.sql.functions.kernels import cast_arrow, map_values
 from headrace.sql.functions.numbers import rescale, to_integer
 from headrace.sql.functions.rules import a_number, first_of, takes
-from headrace.sql.functions.text_formats import EXACT, fit_decimal
+from headrace.sql.functions.text_formats import EXACT, QUOTIENT, fit_decimal
 from headrace.sql.types import (
     INT,
     DecimalType,
@@ -117,7 +117,7 @@ def _divide(call: Call, arguments: Sequence[Any], session: Session) -> Any:
 def _divide_decimals(one: Any, two: Any, kind: DecimalType) -> Any:
     """Return quotients, rounded half up.
 
-    Arrow's are cut off; one digit more of the first number makes one digit more of the quotient.
+    Arrow's are cut off; digits more of the first number make as many more of the quotient.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -126,16 +126,18 @@ def _divide_decimals(one: Any, two: Any, kind: DecimalType) -> Any:
     if pc.any(pc.and_(pc.equal(two, zero), pc.is_valid(one))).as_py():
         raise SqlError("Division by zero", hint="NULLIF(divisor, 0) gives NULL instead")
     left, right = one.type, two.type
-    scale = max(left.scale + 1 + right.precision - right.scale + 1, 4)
-    digits = left.precision - left.scale + right.scale + scale
-    if digits > 76 or scale <= kind.scale:
+    # The scale of Arrow's quotient; it gets one digit more than the result has.
+    scale = left.scale + right.precision - right.scale + 1
+    more = max(kind.scale + 1 - scale, 0)
+    digits = left.precision - left.scale + right.scale + max(scale + more, 4)
+    if max(digits, left.precision + more) > 76:
         return map_values(
-            lambda a, b: fit_decimal(EXACT.divide(a, b), kind.precision, kind.scale),
+            lambda a, b: fit_decimal(QUOTIENT.divide(a, b), kind.precision, kind.scale),
             [one, pc.if_else(pc.equal(two, zero), pa.scalar(None, right), two)],
             to_arrow(kind),
         )
     wider = pa.decimal128 if digits <= 38 else pa.decimal256
-    one = pc.cast(one, wider(left.precision + 1, left.scale + 1))
+    one = pc.cast(one, wider(left.precision + more, left.scale + more))
     two = pc.cast(two, wider(right.precision, right.scale))
     two = pc.if_else(pc.equal(two, pa.scalar(Decimal(0), two.type)), pa.scalar(None, two.type), two)
     return rescale(pc.divide(one, two), kind)

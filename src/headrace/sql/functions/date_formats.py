@@ -119,36 +119,45 @@ def _named(number: int, count: int, name: str) -> str:
     return f"{number:0{count}d}" if count < 3 else name[:3] if count == 3 else name
 
 
-_STRFTIME = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
+_PLACES = {
+    ("y", 4): (0, 4),
+    ("M", 2): (5, 7),
+    ("d", 2): (8, 10),
+    ("H", 2): (11, 13),
+    ("m", 2): (14, 16),
+    ("s", 2): (17, 19),
+}
+_WRITTEN = "yyyy-MM-dd HH:mm:ss."
+"""How Arrow writes timestamps, before the digits of the fraction."""
+
+Part = str | tuple[int, int]
+"""A text, or a part of what Arrow writes."""
 
 
 @lru_cache(maxsize=1000)
-def strftime(pattern: str) -> tuple[str, str] | None:
-    """Return the format of strftime and the unit of a pattern; None: there is none.
-
-    Seconds of Arrow's are written with the digits of the timestamp's unit.
-    """
-    parts: list[str] = []
-    unit = "s"
-    tokens = tokens_of(pattern)
-    for n, (text, count) in enumerate(tokens):
-        code = _STRFTIME.get(text * count)
+def parts_of(pattern: str) -> tuple[Part, ...] | None:
+    """Return the parts of Arrow's text that a pattern is made of; None: it needs others too."""
+    parts: list[Part] = []
+    for token in tokens_of(pattern):
+        text, count = token
+        last = parts[-1] if parts else None
         if count == 0:
-            parts.append(text.replace("%", "%%"))
-        elif code is not None:
-            parts.append(code)
-        elif text == "S" and count in (3, 6, 9) and unit == "s" and _follows_seconds(tokens, n):
-            unit = {3: "ms", 6: "us", 9: "ns"}[count]
-            parts.pop()
-        else:
+            if isinstance(last, tuple) and _WRITTEN[last[1] : last[1] + len(text)] == text:
+                parts[-1] = (last[0], last[1] + len(text))
+            else:
+                parts.append(text)
+            continue
+        place = (20, 20 + count) if text == "S" and count <= 6 else _PLACES.get(token)
+        if place is None:
             return None
-    if unit != "s" and sum(token == ("s", 2) for token in tokens) != 1:
-        return None
-    return "".join(parts), unit
+        if isinstance(last, tuple) and last[1] == place[0]:
+            parts[-1] = (last[0], place[1])
+        else:
+            parts.append(place)
+    return tuple(parts)
 
 
-def _follows_seconds(tokens: tuple[Token, ...], place: int) -> bool:
-    return tokens[max(place - 2, 0) : place] == (("s", 2), (".", 0))
+_YEAR_10000_S = 253_402_300_800
 
 
 def write_all(value: Any, pattern: Any) -> Any:
@@ -158,12 +167,30 @@ def write_all(value: Any, pattern: Any) -> Any:
 
     from headrace.sql.functions import moments
 
-    quick = strftime(pattern.as_py()) if is_scalar(pattern) and pattern.is_valid else None
-    if quick is not None and not (quick[1] == "ns" and value.type.unit != "ns"):
-        return pc.strftime(moments.to_unit(value, pa.timestamp(quick[1])), format=quick[0])
-    factor = _SECOND_NS // moments.PER_SECOND[value.type.unit]
+    per_second = moments.PER_SECOND[value.type.unit]
     number = cast_arrow(value, pa.int64())
+    parts = parts_of(pattern.as_py()) if is_scalar(pattern) and pattern.is_valid else None
+    end = min(_YEAR_10000_S * per_second, (1 << 63) - 1)
+    usual = pc.and_(pc.greater_equal(number, 0), pc.less(number, end))
+    if parts and not is_scalar(value) and pc.all(usual).as_py() is not False:
+        # Nanoseconds end in 2262; the digits after the last that a pattern has are not needed.
+        finest = "ns" if value.type.unit == "ns" else "us"
+        return _joined(cast_arrow(cast_arrow(value, pa.timestamp(finest)), pa.string()), parts)
+    factor = _SECOND_NS // per_second
     return map_values(lambda each, text: write(each * factor, text), [number, pattern], pa.string())
+
+
+def _joined(texts: Any, parts: tuple[Part, ...]) -> Any:
+    import pyarrow.compute as pc
+
+    found = [
+        each if isinstance(each, str) else pc.utf8_slice_codeunits(texts, *each) for each in parts
+    ]
+    if len(found) == 1 and not isinstance(parts[0], str):
+        return found[0]
+    if all(isinstance(each, str) for each in parts):
+        found.append(pc.utf8_slice_codeunits(texts, 0, 0))
+    return pc.binary_join_element_wise(*found, "")
 
 
 _LETTERS = {

@@ -206,22 +206,8 @@ def _ln(number: float) -> float:
     return -math.inf if number == 0 else math.log(number)
 
 
-def _log10(number: float) -> float:
-    return -math.inf if number == 0 else math.log10(number)
-
-
 def _log2(number: float) -> float:
     return -math.inf if number == 0 else math.log(number) / math.log(2)
-
-
-def _power(base: float, exponent: float) -> float:
-    try:
-        return math.pow(base, exponent)
-    except ValueError:
-        return math.inf if base == 0 else math.nan
-    except OverflowError:
-        negative = base < 0 and exponent % 2 == 1
-        return -math.inf if negative else math.inf
 
 
 def _constant(value: float) -> Kernel:
@@ -294,12 +280,12 @@ FUNCTIONS = (
         (("TRUNCATE(42.345, 2)", "42.34"),),
     ),
     _function(
-        "POWER", _double(_power), "number1 to the power of number2.", ("POWER(2, 10)", "1024.0"), 2
+        "POWER", arrow("power"), "number1 to the power of number2.", ("POWER(2, 10)", "1024.0"), 2
     ),
-    _function("SQRT", _double(math.sqrt), "The square root.", ("SQRT(4)", "2.0")),
-    _function("EXP", _double(math.exp), "e to the power of the number.", ("EXP(0)", "1.0")),
-    _function("LN", _double(_ln), "The natural logarithm.", ("LN(1)", "0.0")),
-    _function("LOG10", _double(_log10), "The logarithm to base 10.", ("LOG10(100)", "2.0")),
+    _function("SQRT", arrow("sqrt"), "The square root.", ("SQRT(4)", "2.0")),
+    _function("EXP", arrow("exp"), "e to the power of the number.", ("EXP(0)", "1.0")),
+    _function("LN", arrow("ln"), "The natural logarithm.", ("LN(1)", "0.0")),
+    _function("LOG10", arrow("log10"), "The logarithm to base 10.", ("LOG10(100)", "2.0")),
     _function("LOG2", _double(_log2), "The logarithm to base 2.", ("LOG2(8)", "3.0")),
     Function(
         "LOG",

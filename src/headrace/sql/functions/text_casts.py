@@ -68,7 +68,7 @@ def to_text(value: Any, source: SqlType, session: Session) -> Any:
             return to_text(local, TimestampType(source.precision), session)
         case TimestampType() if source.precision in _WHOLE_UNITS:
             unit = pa.timestamp(_WHOLE_UNITS[source.precision])
-            return pc.strftime(moments.to_unit(value, unit), format="%Y-%m-%d %H:%M:%S")
+            return cast_arrow(moments.to_unit(value, unit), text)
         case TimestampType():
             factor = 1_000_000_000 // moments.PER_SECOND[value.type.unit]
             number = cast_arrow(value, pa.int64())

@@ -9,8 +9,11 @@ from datetime import date, datetime
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 
-EXACT = Context(prec=90, rounding=ROUND_HALF_UP)
-"""Rounds nothing that a DECIMAL holds."""
+EXACT = Context(prec=700, rounding=ROUND_HALF_UP)
+"""Rounds nothing that a DECIMAL or a DOUBLE holds."""
+
+QUOTIENT = Context(prec=90, rounding=ROUND_HALF_UP)
+"""Has more digits than a DECIMAL, for what has no end."""
 
 _TRUE = frozenset(("t", "true", "y", "yes", "1"))
 _FALSE = frozenset(("f", "false", "n", "no", "0"))
