@@ -16,6 +16,8 @@ from headrace.operators.columns.sort import LimitSpec, SortSpec
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.operator import OperatorSpec
 from headrace.sql.aggregates.table import find_aggregate, make_accumulator
+from headrace.sql.expressions import Call, Expression, walk
+from headrace.sql.functions.table import FUNCTIONS
 from headrace.sql.projection import Projection
 from headrace.sql.rel import (
     Aggregate,
@@ -158,6 +160,8 @@ class Lowering:
 
     def _calc(self, rel: Calc, time: str | None = None) -> DataStream:
         columns = rel.input.columns
+        for each in rel.expressions if rel.condition is None else (*rel.expressions, rel.condition):
+            _refuse_random(each)
         function = Projection(columns, rel.names, rel.expressions, rel.condition, self._time_zone)
         spec = CalcSpec(function, schema_of(columns), time)
         stream = self.lower(rel.input)._add(spec, call_site(), "sql")
@@ -259,6 +263,14 @@ class Lowering:
             *(column for column, _ in rel.borders),
         )
         return self._select(stream, made, rel.columns)
+
+
+def _refuse_random(expression: Expression) -> None:
+    """Refuse what would give other values when a micro-batch is repeated."""
+    for each in walk(expression):
+        function = FUNCTIONS.get(each.function) if isinstance(each, Call) else None
+        if function is not None and not (function.deterministic or function.of_session):
+            refuse(f"the function {function.name}, which gives another value at each call,")
 
 
 def _chosen(columns: Columns, names: Sequence[str]) -> Columns:
