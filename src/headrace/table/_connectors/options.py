@@ -48,10 +48,12 @@ def read_options(
     given: Mapping[str, str],
     declared: Iterable[TableOption],
     prefixes: tuple[str, ...] = (),
+    unsupported: tuple[str, ...] = (),
 ) -> dict[str, Any]:
     """Return the value of each declared option, parsed or by default.
 
     Options that begin with one of ``prefixes`` may have any name; they are left to the caller.
+    ``unsupported``: how options of Flink begin that are refused by name.
 
     Raises:
         SqlValidationError: an option is unknown, missing or wrong.
@@ -59,7 +61,13 @@ def read_options(
     known = {option.key: option for option in declared}
     given = {key: text for key, text in given.items() if not key.startswith(_OF_ALL_TABLES)}
     for key in given:
-        if key not in known and not key.startswith(prefixes or ("\0",)):
+        if key.startswith(unsupported):
+            raise SqlValidationError(
+                f"table {table!r}: the option {key!r} of Flink is not supported",
+                where={"table": table, "option": key},
+                hint="leave it out",
+            )
+        if key not in known and not key.startswith(prefixes):
             raise _unknown_error(table, key, [*known, *prefixes])
     missing = [key for key, option in known.items() if option.required and key not in given]
     if missing:

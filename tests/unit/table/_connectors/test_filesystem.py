@@ -100,6 +100,10 @@ def test_a_bad_record_ends_the_job_with_its_bytes_and_position(tmp_path: Path) -
         ({"path": "x", "format": "jason"}, "did you mean 'json'?"),
         ({"path": "x", "format": "json", "json.ignore-parse-error": "true"}, "ignore-parse-errors"),
         ({"path": "x", "format": "csv", "csv.allow-comments": "maybe"}, "true or false"),
+        (
+            {"path": "x", "format": "csv", "sink.partition-commit.delay": "1 s"},
+            "of Flink is not supported",
+        ),
         ({"path": "x", "format": "csv", "json.ignore-parse-errors": "true"}, "unknown option"),
     ],
 )

@@ -33,7 +33,6 @@ from headrace.table._formats.registry import find_format, format_options, make_f
 _PATH = TableOption("path", required=True)
 _FORMAT = TableOption("format", required=True)
 _MONITOR = TableOption("source.monitor-interval", ValueKind.DURATION)
-_PATTERN = TableOption("source.path.regex-pattern")
 _STATISTICS = TableOption(
     "source.report-statistics", ValueKind.CHOICE, "ALL", choices=("ALL", "NONE")
 )
@@ -58,6 +57,14 @@ _OPTIONS = (
     _ROLLING_IDLE,
     _SHUFFLE,
     _PARALLELISM,
+)
+
+_UNSUPPORTED = (
+    "auto-compaction",
+    "compaction.",
+    "partition.time-extractor.",
+    "sink.partition-commit.",
+    "source.path.regex-pattern",
 )
 
 
@@ -140,7 +147,7 @@ class _FileTable:
         """
         kind = find_format(request.options.get("format"))
         declared = (*_OPTIONS, *format_options(kind))
-        options = read_options(request.name, request.options, declared)
+        options = read_options(request.name, request.options, declared, unsupported=_UNSUPPORTED)
         check_partition_keys(request)
         extra = FileColumns(
             request.columns,
