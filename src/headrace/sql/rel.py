@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from headrace.sql.expressions import Expression
+from headrace.sql.expressions import ColumnRef, Expression
 from headrace.sql.types import BIGINT, SqlType, TimestampLtzType, TimestampType
 
 
@@ -31,6 +31,11 @@ class Column:
 
 
 Columns = tuple[Column, ...]
+
+
+def reference(column: Column) -> ColumnRef:
+    """Return the expression that reads a column."""
+    return ColumnRef(column.type, column.name)
 
 
 @dataclass(frozen=True)

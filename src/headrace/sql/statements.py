@@ -1,11 +1,10 @@
-"""Statements as values, and ``parse``, which reads them from a text."""
+"""Statements as values; ``parsing`` reads them from a text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from headrace.common._extras import optional
 from headrace.sql.types import SqlType
 
 if TYPE_CHECKING:
@@ -413,29 +412,3 @@ class Unsupported(Statement):
 
     name: str
     reason: str
-
-
-def parse(text: str) -> tuple[Statement, ...]:
-    """Return the statements of a text, which are separated by semicolons.
-
-    Raises:
-        SqlParserError: the text is not SQL as Flink reads it.
-        MissingExtraError: sqlglot is not installed.
-    """
-    optional("sqlglot")
-    from headrace.sql.dialect.statements import StatementReader
-
-    return StatementReader(text).statements()
-
-
-def parse_expression(text: str) -> exp.Expr:
-    """Return the tree of an expression.
-
-    Raises:
-        SqlParserError: the text is not an expression.
-        MissingExtraError: sqlglot is not installed.
-    """
-    optional("sqlglot")
-    from headrace.sql.dialect.statements import StatementReader
-
-    return StatementReader(text).only(StatementReader.expression)

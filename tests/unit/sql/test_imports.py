@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from headrace.errors import MissingExtraError
-from headrace.sql.statements import parse
+from headrace.sql.parsing import parse
 
 
 def test_nothing_imports_sqlglot_before_a_statement() -> None:
@@ -18,7 +18,7 @@ import headrace, headrace.sql.catalog.execute, headrace.sql.catalog.listing
 from headrace.sql.type_names import parse_type
 parse_type("ARRAY<INT>")
 assert "sqlglot" not in sys.modules
-from headrace.sql.statements import parse
+from headrace.sql.parsing import parse
 parse("SELECT 1")
 assert "sqlglot" in sys.modules
 """

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from headrace.errors import SqlParserError
 from headrace.sql.catalog.listing import type_in_full
-from headrace.sql.statements import parse_expression
+from headrace.sql.parsing import parse_expression
 from headrace.sql.type_names import parse_type
 from headrace.sql.types import (
     BIGINT,

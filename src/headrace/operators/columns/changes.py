@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.operators.columns.gathering import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from headrace.operators.columns.vectors import VectorAggregates
@@ -11,12 +11,27 @@ from headrace.operators.columns.vectors import VectorAggregates
 if TYPE_CHECKING:
     import numpy as np
 
-    from headrace.operators.columns.group_aggregate import GroupAggregateSpec
     from headrace.runtime.columns.batch import Columns
 
 
+class ChangeShape(Protocol):
+    """What changes look like: their key columns, all their fields, and whether -U is among them."""
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The key columns."""
+
+    @property
+    def result(self) -> Any:
+        """The Arrow schema of keys and results."""
+
+    @property
+    def updates_before(self) -> bool:
+        """Whether a row that is replaced is given, too."""
+
+
 def changed_rows(
-    spec: GroupAggregateSpec,
+    shape: ChangeShape,
     batch: Any,
     vectors: VectorAggregates,
     before: Sequence[np.ndarray[Any, Any]],
@@ -44,7 +59,7 @@ def changed_rows(
         differs |= _differ(each.take(pa.array(previous)), each.take(pa.array(now)))
     first = np.where(had & ~has, DELETE, np.where(had & has & differs, UPDATE_BEFORE, -1))
     second = np.where(~had & has, INSERT, np.where(had & has & differs, UPDATE_AFTER, -1))
-    if not spec.updates_before:
+    if not shape.updates_before:
         first = np.where(first == UPDATE_BEFORE, -1, first)
     kinds = np.stack([first, second], axis=1).ravel().astype(np.int8)
     places = np.stack([previous, now], axis=1).ravel()
@@ -52,9 +67,9 @@ def changed_rows(
     if not len(chosen):
         return None
     rows, places = pa.array(chosen // 2), pa.array(places[chosen])
-    arrays = [batch.column(key).take(rows) for key in spec.keys]
+    arrays = [batch.column(key).take(rows) for key in shape.keys]
     arrays += [each.take(places) for each in results]
-    made = pa.RecordBatch.from_arrays(arrays, schema=spec.result)
+    made = pa.RecordBatch.from_arrays(arrays, schema=shape.result)
     return Columns(made, NAMED_ROWS, None, kinds[chosen])
 
 
@@ -94,7 +109,7 @@ class Changes:
         self.kinds.append(kind)
         self.results.append(results)
 
-    def columns(self, batch: Any, spec: GroupAggregateSpec) -> Columns:
+    def columns(self, batch: Any, shape: ChangeShape) -> Columns:
         """Return the changes; each has the key of its row of ``batch``."""
         import numpy as np
         import pyarrow as pa
@@ -103,11 +118,11 @@ class Changes:
         from headrace.runtime.columns.shapes import NAMED_ROWS
 
         places = pa.array(self.rows)
-        arrays = [batch.column(key).take(places) for key in spec.keys]
-        fields = [*spec.result][len(arrays) :]
+        arrays = [batch.column(key).take(places) for key in shape.keys]
+        fields = [*shape.result][len(arrays) :]
         arrays += [
             pa.array([results[number] for results in self.results], field.type)
             for number, field in enumerate(fields)
         ]
-        made = pa.RecordBatch.from_arrays(arrays, schema=spec.result)
+        made = pa.RecordBatch.from_arrays(arrays, schema=shape.result)
         return Columns(made, NAMED_ROWS, None, np.array(self.kinds, np.int8))

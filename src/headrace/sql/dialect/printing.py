@@ -225,9 +225,11 @@ class Flink(Dialect):
 
     def parse(self, sql: str, **opts: Any) -> list[exp.Expr | None]:
         """Return the trees of the queries of a text."""
-        from headrace.sql.statements import Query, parse
+        from headrace.sql.dialect.statements import StatementReader
+        from headrace.sql.statements import Query
 
-        return [each.tree if isinstance(each, Query) else None for each in parse(sql)]
+        found = StatementReader(sql).statements()
+        return [each.tree if isinstance(each, Query) else None for each in found]
 
     class Tokenizer(Tokenizer):
         """Only says how names are quoted."""

@@ -12,7 +12,7 @@ from headrace.sql.expressions import Call, Expression, Literal
 from headrace.sql.functions import date_arithmetic
 from headrace.sql.functions.function import Function, Session, Signature, TypeRule
 from headrace.sql.functions.kernels import cast_arrow, map_values
-from headrace.sql.functions.numbers import rescale, to_integer
+from headrace.sql.functions.numbers import divide_integers, rescale, to_integer
 from headrace.sql.functions.rules import a_number, first_of, takes
 from headrace.sql.functions.text_formats import EXACT, QUOTIENT, fit_decimal
 from headrace.sql.types import (
@@ -141,29 +141,6 @@ def _divide_decimals(one: Any, two: Any, kind: DecimalType) -> Any:
     two = pc.cast(two, wider(right.precision, right.scale))
     two = pc.if_else(pc.equal(two, pa.scalar(Decimal(0), two.type)), pa.scalar(None, two.type), two)
     return rescale(pc.divide(one, two), kind)
-
-
-def divide_integers(one: Any, two: Any) -> Any:
-    """Return the quotients of integers, cut off; the least number by -1 wraps."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    _check_divisor(one, two)
-    usual = pc.if_else(pc.equal(two, pa.scalar(-1, two.type)), pa.scalar(1, two.type), two)
-    usual = pc.if_else(pc.equal(usual, pa.scalar(0, two.type)), pa.scalar(None, two.type), usual)
-    quotient = pc.divide(one, usual)
-    minus = pc.equal(two, pa.scalar(-1, two.type))
-    return pc.if_else(minus, pc.negate(one), quotient)
-
-
-def _check_divisor(one: Any, two: Any) -> None:
-    """Raise if a number is divided by zero; NULL is not."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    zero = pc.and_(pc.equal(two, pa.scalar(0, two.type)), pc.is_valid(one))
-    if pc.any(zero).as_py():
-        raise SqlError("/ by zero", hint="NULLIF(divisor, 0) gives NULL instead")
 
 
 def _remainder(call: Call, arguments: Sequence[Any], session: Session) -> Any:

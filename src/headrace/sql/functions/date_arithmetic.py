@@ -9,6 +9,7 @@ from headrace.sql.expressions import Call, Expression
 from headrace.sql.functions import moments
 from headrace.sql.functions.function import Session, Signature
 from headrace.sql.functions.kernels import cast_arrow
+from headrace.sql.functions.numbers import divide_integers
 from headrace.sql.types import (
     DateType,
     IntegerType,
@@ -210,8 +211,6 @@ def _cut(value: Any) -> Any:
 def divide(call: Call, arguments: Sequence[Any], session: Session) -> Any:
     """Return intervals divided by integers, cut off."""
     import pyarrow as pa
-
-    from headrace.sql.functions.arithmetic import divide_integers
 
     one, two = (cast_arrow(each, pa.int64()) for each in arguments)
     return cast_arrow(divide_integers(one, two), to_arrow(call.type))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+from headrace.errors import SqlError
 from headrace.sql.functions.kernels import cast_arrow, is_scalar, map_values
 from headrace.sql.functions.text_formats import fit_decimal, java_double
 from headrace.sql.types import DecimalType, to_arrow
@@ -208,3 +209,26 @@ def rescale(value: Any, target: DecimalType) -> Any:
         fits = pc.less(pc.abs(value), bound)
         value = pc.if_else(fits, value, pa.scalar(None, value.type))
     return pc.cast(value, kind)
+
+
+def divide_integers(one: Any, two: Any) -> Any:
+    """Return the quotients of integers, cut off; the least number by -1 wraps."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    check_divisor(one, two)
+    usual = pc.if_else(pc.equal(two, pa.scalar(-1, two.type)), pa.scalar(1, two.type), two)
+    usual = pc.if_else(pc.equal(usual, pa.scalar(0, two.type)), pa.scalar(None, two.type), usual)
+    quotient = pc.divide(one, usual)
+    minus = pc.equal(two, pa.scalar(-1, two.type))
+    return pc.if_else(minus, pc.negate(one), quotient)
+
+
+def check_divisor(one: Any, two: Any) -> None:
+    """Raise if a number is divided by zero; NULL is not."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    zero = pc.and_(pc.equal(two, pa.scalar(0, two.type)), pc.is_valid(one))
+    if pc.any(zero).as_py():
+        raise SqlError("/ by zero", hint="NULLIF(divisor, 0) gives NULL instead")

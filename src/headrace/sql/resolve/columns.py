@@ -8,8 +8,8 @@ from headrace.errors import SqlValidationError
 from headrace.sql.aggregates.table import find_aggregate
 from headrace.sql.convert import Converter
 from headrace.sql.expressions import Expression
+from headrace.sql.refusals import refuse
 from headrace.sql.resolve.calls import call_name
-from headrace.sql.resolve.refusals import refuse
 from headrace.sql.resolve.scope import Scope
 
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
 from headrace.sql.expressions import ColumnRef
+from headrace.sql.refusals import refuse
 from headrace.sql.rel import Column, Rel, Window, WindowKind, WindowSpec
 from headrace.sql.resolve.calls import call_name
-from headrace.sql.resolve.refusals import refuse
 from headrace.sql.resolve.scope import Scope, Source
-from headrace.sql.resolve.sources import check_lengths, is_time, length_ms, windowed
-
-if TYPE_CHECKING:
-    from headrace.sql.resolve.query import QueryResolver
+from headrace.sql.resolve.sources import Queries, check_lengths, is_time, length_ms, windowed
 
 _KINDS: dict[str, WindowKind] = {"TUMBLE": "TUMBLE", "HOP": "HOP", "SESSION": "SESSION"}
 _BORDERS = {"START": 0, "END": 1, "ROWTIME": 2}
@@ -56,7 +52,7 @@ class GroupWindow:
 
 
 def find_group_window(
-    queries: QueryResolver, rel: Rel, scope: Scope, keys: list[exp.Expr]
+    queries: Queries, rel: Rel, scope: Scope, keys: list[exp.Expr]
 ) -> GroupWindow | None:
     """Return the window among the keys of GROUP BY; None: there is none."""
     calls = [each for each in keys if (call_name(each) or "").upper() in _KINDS]

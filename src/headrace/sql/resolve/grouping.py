@@ -17,9 +17,9 @@ from headrace.sql.aggregates.table import AggregateFunction, find_aggregate
 from headrace.sql.convert import Converter
 from headrace.sql.dialect.nodes import TypeName
 from headrace.sql.expressions import ColumnRef, Expression, Literal
+from headrace.sql.refusals import refuse
 from headrace.sql.rel import Aggregate, AggregateCall, Calc, Column, Expand, Rel
 from headrace.sql.resolve.calls import call_name
-from headrace.sql.resolve.refusals import refuse
 from headrace.sql.resolve.scope import Scope, Source, unique_names
 from headrace.sql.types import (
     BIGINT,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from sqlglot import exp
 
@@ -12,7 +11,8 @@ from headrace.errors import SqlValidationError
 from headrace.sql.calls import cast
 from headrace.sql.coercion import common_type
 from headrace.sql.expressions import Expression, Literal
-from headrace.sql.rel import Aggregate, Calc, Column, Rel, Sort, Union, Values
+from headrace.sql.refusals import refuse
+from headrace.sql.rel import Aggregate, Calc, Column, Rel, Sort, Union, Values, reference
 from headrace.sql.resolve.columns import ScopeConverter
 from headrace.sql.resolve.group_windows import find_group_window
 from headrace.sql.resolve.grouping import (
@@ -21,25 +21,10 @@ from headrace.sql.resolve.grouping import (
     require_comparable,
     scope_of,
 )
-from headrace.sql.resolve.refusals import refuse
-from headrace.sql.resolve.scope import Scope, Source, reference, unique_names
-from headrace.sql.resolve.sources import SourceResolver
+from headrace.sql.resolve.scope import Scope, Source, unique_names
+from headrace.sql.resolve.sources import SourceResolver, Tables
 from headrace.sql.rules.windows import with_window_aggregates
 from headrace.sql.types import BooleanType
-
-
-class Tables(Protocol):
-    """The tables and views that queries name."""
-
-    def find(self, path: Sequence[str], hints: Mapping[str, str]) -> Rel:
-        """Return the plan of a table, with its computed columns and its watermark, or of a view.
-
-        Raises:
-            SqlValidationError: there is none.
-        """
-
-
-Ctes = Mapping[str, Rel]
 
 
 @dataclass

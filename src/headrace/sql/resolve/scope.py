@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from headrace.errors import SqlValidationError
 from headrace.sql.expressions import ColumnRef, Expression
-from headrace.sql.rel import Column, Columns
+from headrace.sql.rel import Columns, reference
 
 
 @dataclass(frozen=True)
@@ -78,11 +78,6 @@ class Scope:
             for source in sources
             for name, column in zip(source.names, source.columns, strict=True)
         ]
-
-
-def reference(column: Column) -> ColumnRef:
-    """Return the expression that reads a column."""
-    return ColumnRef(column.type, column.name)
 
 
 def unique_names(names: Iterable[str]) -> tuple[str, ...]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
+from headrace.sql.convert import Converter
 from headrace.sql.dialect.nodes import Descriptor, JoinTree, RowPattern, TableArgument
 from headrace.sql.expressions import ColumnRef, Literal
+from headrace.sql.refusals import refuse
 from headrace.sql.rel import Column, Columns, Rel, Unnest, Values, Window, WindowKind, WindowSpec
 from headrace.sql.resolve.calls import call_name
-from headrace.sql.resolve.refusals import refuse
 from headrace.sql.resolve.scope import Scope, Source, unique_names
 from headrace.sql.types import (
     INT,
@@ -26,9 +27,6 @@ from headrace.sql.types import (
     TimestampType,
 )
 
-if TYPE_CHECKING:
-    from headrace.sql.resolve.query import QueryResolver
-
 _WINDOWS: dict[str, tuple[WindowKind, tuple[str, ...]]] = {
     "TUMBLE": ("TUMBLE", ("DATA", "TIMECOL", "SIZE", "OFFSET")),
     "HOP": ("HOP", ("DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET")),
@@ -41,10 +39,38 @@ _ONE_ROW = Values(((Literal(INT, 0),),), (Column("$row", INT),))
 """What a SELECT without FROM reads; no query can name its column."""
 
 
+class Tables(Protocol):
+    """The tables and views that queries name."""
+
+    def find(self, path: Sequence[str], hints: Mapping[str, str]) -> Rel:
+        """Return the plan of a table, with its computed columns and its watermark, or of a view.
+
+        Raises:
+            CatalogError: there is none.
+        """
+
+
+class Queries(Protocol):
+    """What resolves the queries inside a query."""
+
+    tables: Tables
+    batch: bool
+    ctes: dict[str, Rel]
+
+    def query(self, node: exp.Expr) -> Rel:
+        """Return the plan of a query."""
+
+    def values(self, node: exp.Values) -> Rel:
+        """Return the rows of VALUES."""
+
+    def converter(self, scope: Scope) -> Converter:
+        """Return what makes expressions over the columns of a scope."""
+
+
 class SourceResolver:
     """Resolves the FROM clause of one SELECT."""
 
-    def __init__(self, queries: QueryResolver) -> None:
+    def __init__(self, queries: Queries) -> None:
         self._queries = queries
 
     def from_clause(self, node: exp.Select) -> tuple[Rel, Scope]:
@@ -184,7 +210,7 @@ class SourceResolver:
         return rel, tuple(keys)
 
 
-def length_ms(queries: QueryResolver, node: exp.Expr, name: str) -> int:
+def length_ms(queries: Queries, node: exp.Expr, name: str) -> int:
     """Return the length (ms) that a constant interval says."""
     found = queries.converter(Scope(())).expression(node)
     if not isinstance(found, Literal) or not isinstance(found.type, SecondIntervalType):

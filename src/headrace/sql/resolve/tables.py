@@ -9,8 +9,8 @@ from headrace.errors import SqlValidationError
 from headrace.sql.catalog.objects import CatalogTable
 from headrace.sql.convert import Converter
 from headrace.sql.expressions import Expression
-from headrace.sql.rel import Calc, Column, Columns, Rel, Scan, Watermark
-from headrace.sql.resolve.scope import Scope, Source, reference
+from headrace.sql.rel import Calc, Column, Columns, Rel, Scan, Watermark, reference
+from headrace.sql.resolve.scope import Scope, Source
 from headrace.sql.statements import (
     ComputedColumn,
     MetadataColumn,

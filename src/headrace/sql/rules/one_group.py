@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from headrace.sql.expressions import ColumnRef, Literal
-from headrace.sql.rel import Aggregate, Calc, Column, Rel, Union, Values
-from headrace.sql.resolve.scope import reference
+from headrace.sql.rel import Aggregate, Calc, Column, Rel, Union, Values, reference
 from headrace.sql.types import BOOLEAN, INT
 
 COUNTED = "$counted"

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from headrace.errors import SqlValidationError
 from headrace.sql.expressions import ColumnRef, Expression, columns_of
+from headrace.sql.refusals import refuse
 from headrace.sql.rel import (
     Aggregate,
     Border,
@@ -14,10 +15,9 @@ from headrace.sql.rel import (
     Rel,
     Window,
     WindowAggregate,
+    reference,
     with_inputs,
 )
-from headrace.sql.resolve.refusals import refuse
-from headrace.sql.resolve.scope import reference
 
 TIME = "$rowtime"
 """The column with the time of the rows, where a query does not name it."""

@@ -16,7 +16,7 @@ from headrace.connector import (
     WriterContext,
 )
 from headrace.table._connectors.connector import TableRequest, TableSink, refuse_to_read
-from headrace.table._connectors.options import read_options
+from headrace.table._options import read_options
 
 
 class BlackholeConnector:

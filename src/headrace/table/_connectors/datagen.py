@@ -28,7 +28,7 @@ from headrace.table._connectors.chunks import as_rows
 from headrace.table._connectors.connector import TableRequest, TableSource, refuse_to_write
 from headrace.table._connectors.datagen_options import counted_rows, field_options, field_settings
 from headrace.table._connectors.generated import FieldSettings, Rows, field_array
-from headrace.table._connectors.options import TableOption, read_options
+from headrace.table._options import TableOption, read_options
 
 _RATE = TableOption("rows-per-second", ValueKind.LONG, 10_000)
 _ROWS = TableOption("number-of-rows", ValueKind.LONG)

@@ -29,7 +29,7 @@ from headrace.sql.types import (
     TimestampType,
 )
 from headrace.table._connectors.generated import FieldSettings
-from headrace.table._connectors.options import TableOption
+from headrace.table._options import TableOption
 
 _LONGEST = 100
 _LONGEST_LIST = 3

@@ -11,8 +11,8 @@ from headrace.common.types import Row
 from headrace.datastream.connectors._print import PrintSink
 from headrace.sql.types import SqlType
 from headrace.table._connectors.connector import TableRequest, TableSink, refuse_to_read
-from headrace.table._connectors.options import TableOption, read_options
 from headrace.table._formats.value_text import value_text
+from headrace.table._options import TableOption, read_options
 
 _IDENTIFIER = TableOption("print-identifier", default="")
 _TO_STDERR = TableOption("standard-error", ValueKind.BOOLEAN, False)

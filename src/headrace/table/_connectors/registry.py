@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from headrace.table._connectors.connector import Connector
-from headrace.table._connectors.options import find_named
+from headrace.table._options import find_named
 
 _CONNECTORS = {
     "filesystem": "headrace.table._connectors.filesystem.connector:FilesystemConnector",

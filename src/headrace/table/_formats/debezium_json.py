@@ -13,12 +13,12 @@ from headrace.common.types import RowKind
 from headrace.errors import SqlValidationError
 from headrace.sql.rel import Column, Columns
 from headrace.sql.types import STRING
-from headrace.table._connectors.options import TableOption
 from headrace.table._formats.format import Decoded, TableFormat
 from headrace.table._formats.json.columns import JsonColumns
 from headrace.table._formats.json.format import JSON_OPTIONS, JsonTableFormat, row_type
 from headrace.table._formats.json.values import JsonRules, parse_text, row_reader
 from headrace.table._formats.rows import RowsBuilder, concatenate
+from headrace.table._options import TableOption
 
 _SCHEMA = TableOption("schema-include", ValueKind.BOOLEAN, False)
 _BLOCK_VALUES = 1 << 14

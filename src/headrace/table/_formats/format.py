@@ -12,7 +12,7 @@ from headrace.common.serialization import BulkWriterFactory
 from headrace.datastream.formats._file_format import FileFormat
 from headrace.sql.rel import Columns
 from headrace.sql.types import to_arrow_schema
-from headrace.table._connectors.options import TableOption
+from headrace.table._options import TableOption
 
 
 @dataclass(frozen=True)

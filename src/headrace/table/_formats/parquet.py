@@ -15,8 +15,8 @@ from headrace.datastream.formats._parquet.writers import ParquetWriterFactory
 from headrace.errors import SqlValidationError
 from headrace.runtime.columns.shapes import NAMED_ROWS
 from headrace.sql.rel import Columns
-from headrace.table._connectors.options import TableOption
 from headrace.table._formats.format import BulkTableFormat, Decoded
+from headrace.table._options import TableOption
 
 _CODECS = ("none", "snappy", "gzip", "brotli", "zstd", "lz4")
 _COMPRESSION = TableOption("compression", default="snappy")

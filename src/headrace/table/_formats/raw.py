@@ -20,9 +20,9 @@ from headrace.sql.types import (
     IntegerType,
     SqlType,
 )
-from headrace.table._connectors.options import TableOption
 from headrace.table._formats.format import Decoded, TableFormat
 from headrace.table._formats.rows import RowsBuilder
+from headrace.table._options import TableOption
 
 _CHARSET = TableOption("charset", default="UTF-8")
 _ENDIANNESS = TableOption(

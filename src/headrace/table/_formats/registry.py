@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import Any
 
 from headrace.sql.rel import Columns
-from headrace.table._connectors.options import TableOption, find_named
 from headrace.table._formats.format import TableFormat
+from headrace.table._options import TableOption, find_named
 
 _FORMATS = {
     "json": "headrace.table._formats.json.format:JsonTableFormat",

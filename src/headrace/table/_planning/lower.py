@@ -19,6 +19,7 @@ from headrace.sql.aggregates.table import find_aggregate, make_accumulator
 from headrace.sql.expressions import Call, Expression, walk
 from headrace.sql.functions.table import FUNCTIONS
 from headrace.sql.projection import Projection
+from headrace.sql.refusals import refuse
 from headrace.sql.rel import (
     Aggregate,
     AggregateCall,
@@ -36,10 +37,9 @@ from headrace.sql.rel import (
     Watermark,
     Window,
     WindowAggregate,
+    reference,
 )
 from headrace.sql.repeating import AssignedWindows, GroupingSets, Unnested
-from headrace.sql.resolve.refusals import refuse
-from headrace.sql.resolve.scope import reference
 from headrace.sql.rules.changelog import INSERTS, changelog_mode
 from headrace.sql.rules.one_group import ALL, with_a_group, with_constant_key
 from headrace.sql.types import TimestampLtzType, to_arrow_schema

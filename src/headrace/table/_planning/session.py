@@ -17,10 +17,11 @@ from headrace.sql.catalog.manager import CatalogManager
 from headrace.sql.catalog.objects import CatalogTable, CatalogView, ObjectPath, PlanView
 from headrace.sql.explain import explain
 from headrace.sql.expressions import Literal
-from headrace.sql.rel import Calc, Column, Columns, Rel
+from headrace.sql.parsing import parse
+from headrace.sql.refusals import refuse
+from headrace.sql.rel import Calc, Column, Columns, Rel, reference
 from headrace.sql.resolve.query import QueryResolver, renamed
-from headrace.sql.resolve.refusals import refuse
-from headrace.sql.resolve.scope import Scope, Source, reference
+from headrace.sql.resolve.scope import Scope, Source
 from headrace.sql.resolve.tables import read_columns, table_plan, written_columns
 from headrace.sql.types import BIGINT, BOOLEAN, STRING, SqlType
 from headrace.table._connectors.connector import TableRequest
@@ -82,14 +83,14 @@ class SqlSession:
 
     def query(self, text: str) -> Rel:
         """Return the plan of a query."""
-        (statement,) = parsed.parse(text)
+        (statement,) = parse(text)
         if not isinstance(statement, parsed.Query):
             raise SqlValidationError("sql_query() takes a query; run others by execute_sql()")
         return self.resolver().resolve(statement.tree)
 
     def execute(self, text: str) -> TableResult:
         """Run one statement."""
-        statements = parsed.parse(text)
+        statements = parse(text)
         if len(statements) != 1:
             raise SqlValidationError(f"execute_sql() takes one statement, not {len(statements)}")
         return self.run(statements[0])

@@ -10,8 +10,8 @@ from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.data_stream import DataStream
 from headrace.sql.evaluate import compile_expressions
 from headrace.sql.functions.function import Session
+from headrace.sql.refusals import refuse
 from headrace.sql.rel import Scan, StreamScan, Values
-from headrace.sql.resolve.refusals import refuse
 from headrace.table._connectors.connector import TableRequest, TableSource
 from headrace.table._connectors.registry import find_connector
 

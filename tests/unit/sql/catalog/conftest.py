@@ -10,8 +10,8 @@ from sqlglot import exp
 from headrace.sql.catalog.execute import Types, execute
 from headrace.sql.catalog.listing import Listing
 from headrace.sql.catalog.manager import CatalogManager
+from headrace.sql.parsing import parse
 from headrace.sql.rel import Column, Columns
-from headrace.sql.statements import parse
 from headrace.sql.types import INT, TimestampLtzType
 
 Run = Callable[[str], Listing | None]

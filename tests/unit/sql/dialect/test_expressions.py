@@ -8,7 +8,7 @@ from sqlglot import exp
 from headrace.errors import SqlParserError
 from headrace.sql.dialect.lexer import message_at
 from headrace.sql.dialect.nodes import Clause, TypedLiteral, TypeName
-from headrace.sql.statements import parse_expression
+from headrace.sql.parsing import parse_expression
 from headrace.sql.types import DATE, INT, TimestampLtzType, TimestampType, TimeType
 
 _SYMBOLS: dict[type[exp.Expr], str] = {

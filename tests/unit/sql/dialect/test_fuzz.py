@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headrace.errors import SqlParserError
-from headrace.sql.statements import parse
+from headrace.sql.parsing import parse
 
 
 def _words(text: str) -> list[str]:

@@ -7,7 +7,8 @@ import sqlglot
 from sqlglot import exp
 
 from headrace.sql.dialect.printing import Flink, to_sql
-from headrace.sql.statements import Query, parse
+from headrace.sql.parsing import parse
+from headrace.sql.statements import Query
 
 
 def tree_of(text: str) -> exp.Expr:

@@ -6,7 +6,8 @@ import pytest
 from sqlglot import exp
 
 from headrace.sql.dialect.nodes import Descriptor, JoinTree, RowPattern, TableArgument
-from headrace.sql.statements import Query, parse
+from headrace.sql.parsing import parse
+from headrace.sql.statements import Query
 
 
 def tree_of(text: str) -> exp.Expr:

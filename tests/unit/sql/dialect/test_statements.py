@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.errors import SqlParserError
+from headrace.sql.parsing import parse
 from headrace.sql.statements import (
     AddOrModify,
     Alter,
@@ -41,7 +42,6 @@ from headrace.sql.statements import (
     StopJob,
     Unsupported,
     Use,
-    parse,
 )
 from headrace.sql.types import BIGINT, STRING, DecimalType, TimestampLtzType
 

@@ -20,9 +20,9 @@ from headrace.runtime.columns.shapes import python_values
 from headrace.sql.rel import Column
 from headrace.sql.type_names import parse_type
 from headrace.sql.types import RowType
-from headrace.table._connectors.options import read_options
 from headrace.table._formats.format import TableFormat
 from headrace.table._formats.registry import find_format, format_options, make_format
+from headrace.table._options import read_options
 
 GOLDENS = json.loads((Path(__file__).parent / "goldens" / "flink.json").read_text())
 READ = [each for each in GOLDENS if "read" in each]

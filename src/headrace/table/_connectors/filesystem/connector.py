@@ -26,9 +26,9 @@ from headrace.table._connectors.filesystem.file_columns import (
     check_partition_keys,
 )
 from headrace.table._connectors.filesystem.lines import CompletedFiles, TableLines
-from headrace.table._connectors.options import TableOption, read_options
 from headrace.table._formats.format import BulkTableFormat, TableFormat
 from headrace.table._formats.registry import find_format, format_options, make_format
+from headrace.table._options import TableOption, read_options
 
 _PATH = TableOption("path", required=True)
 _FORMAT = TableOption("format", required=True)

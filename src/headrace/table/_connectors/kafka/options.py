@@ -14,7 +14,7 @@ from headrace.datastream.connectors._kafka.source.offsets import (
     KafkaTopicPartition,
 )
 from headrace.errors import SqlValidationError
-from headrace.table._connectors.options import TableOption
+from headrace.table._options import TableOption
 
 PROPERTIES = "properties."
 

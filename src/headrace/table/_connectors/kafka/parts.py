@@ -20,10 +20,10 @@ from headrace.table._connectors.kafka.options import (
     VALUE_FIELDS,
     VALUE_FORMAT,
 )
-from headrace.table._connectors.options import TableOption, read_options
 from headrace.table._formats.avro.confluent import AvroConfluentFormat
 from headrace.table._formats.format import TableFormat
 from headrace.table._formats.registry import find_format, format_options, make_format
+from headrace.table._options import TableOption, read_options
 
 METADATA: Mapping[str, SqlType] = {
     "topic": STRING,

@@ -16,12 +16,12 @@ from headrace.datastream.formats._avro.messages import (
 from headrace.datastream.formats._registry.registry import SchemaRegistry
 from headrace.errors import DecodeError, SqlValidationError
 from headrace.sql.rel import Columns
-from headrace.table._connectors.options import TableOption
 from headrace.table._formats.avro.format import LEGACY
 from headrace.table._formats.avro.schema import schema_of_columns
 from headrace.table._formats.avro.values import record_converter, records_of
 from headrace.table._formats.format import Decoded, TableFormat
 from headrace.table._formats.rows import RowsBuilder
+from headrace.table._options import TableOption
 
 _URL = TableOption("url", required=True)
 SUBJECT = TableOption("subject")

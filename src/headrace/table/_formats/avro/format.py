@@ -27,11 +27,11 @@ from headrace.datastream.formats._file_format import FileFormat, FileStats
 from headrace.errors import DecodeError, SqlValidationError
 from headrace.runtime.columns.shapes import NAMED_ROWS
 from headrace.sql.rel import Columns
-from headrace.table._connectors.options import TableOption
 from headrace.table._formats.avro.schema import schema_of_columns
 from headrace.table._formats.avro.values import record_converter, records_of
 from headrace.table._formats.format import BulkTableFormat, Decoded
 from headrace.table._formats.rows import RowsBuilder
+from headrace.table._options import TableOption
 
 _CODEC = TableOption("codec")
 _NEEDS = {"snappy": "cramjam", "lz4": "lz4", "zstandard": "zstandard"}

@@ -17,11 +17,11 @@ from headrace.datastream.formats._csv.fields import CsvDialect
 from headrace.datastream.formats._csv.schema import CsvSchema
 from headrace.errors import SqlValidationError
 from headrace.sql.rel import Columns
-from headrace.table._connectors.options import TableOption
 from headrace.table._formats.csv.encode import CsvWriting, line_encoder
 from headrace.table._formats.csv.values import CsvRules, arrays_of_texts, field_reader
 from headrace.table._formats.format import Decoded, TableFormat, split_lines
 from headrace.table._formats.rows import RowsBuilder, decode_in_parts
+from headrace.table._options import TableOption
 
 _DELIMITER = TableOption("field-delimiter", default=",")
 _NO_QUOTE = TableOption("disable-quote-character", ValueKind.BOOLEAN, False)

@@ -20,12 +20,12 @@ from headrace.sql.types import (
     SqlType,
     to_arrow,
 )
-from headrace.table._connectors.options import TableOption
 from headrace.table._formats.format import Decoded, TableFormat
 from headrace.table._formats.json.columns import JsonColumns
 from headrace.table._formats.json.encode import JsonWriting, object_encoder
 from headrace.table._formats.json.values import JsonRules, parse_text, row_reader
 from headrace.table._formats.rows import RowsBuilder, decode_in_parts
+from headrace.table._options import TableOption
 
 _TIMESTAMPS = TableOption(
     "timestamp-format.standard", ValueKind.CHOICE, "SQL", choices=("SQL", "ISO-8601")
