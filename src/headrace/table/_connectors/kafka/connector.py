@@ -28,6 +28,17 @@ from headrace.table._connectors.kafka.parts import MessageParts, check_writable,
 from headrace.table._connectors.kafka.sink import TableKafkaSink, TableRecordSerializer
 from headrace.table._connectors.kafka.source import TableKafkaSource, TableMessages
 
+_OF_CONSUMERS = (
+    "auto.offset.",
+    "commit.offsets.",
+    "enable.auto.",
+    "fetch.",
+    "group.",
+    "isolation.",
+    "max.poll.",
+    "partition.",
+)
+"""How properties begin that a table's producers leave out: the table may be read, too."""
 _PARTITIONERS = ("default", "fixed", "round-robin")
 
 
@@ -46,12 +57,11 @@ class KafkaConnector:
         options, parts = self._parts(request)
         topics, pattern = _topics(request.name, options)
         properties = _properties(request)
+        reset = properties.pop("auto.offset.reset", None)
         starting = (
             KafkaOffsetsInitializer.earliest()
             if self.upserts
-            else starting_offsets(
-                request.name, options, topics, properties.pop("auto.offset.reset", None)
-            )
+            else starting_offsets(request.name, options, topics, reset)
         )
         interval_ms = options[DISCOVERY.key]
         properties.setdefault("partition.discovery.interval.ms", str(interval_ms))
@@ -93,7 +103,11 @@ class KafkaConnector:
             record_serializer=TableRecordSerializer(parts, topics[0], partitioner),
             delivery_guarantee=guarantee_of(request.name, options),
             transactional_id_prefix=options[ID_PREFIX.key],
-            properties=_properties(request),
+            properties={
+                key: value
+                for key, value in _properties(request).items()
+                if not key.startswith(_OF_CONSUMERS)
+            },
             producers=self.producers,
             mode=mode,
         )

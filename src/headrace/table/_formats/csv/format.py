@@ -6,7 +6,7 @@ import csv
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -18,6 +18,7 @@ from headrace.datastream.formats._csv.schema import CsvSchema
 from headrace.errors import SqlValidationError
 from headrace.sql.rel import Columns
 from headrace.table._formats.csv.encode import CsvWriting, line_encoder
+from headrace.table._formats.csv.quoted import QuotedCsvColumns, quotes_whole_fields
 from headrace.table._formats.csv.values import CsvRules, arrays_of_texts, field_reader
 from headrace.table._formats.format import Decoded, TableFormat, split_lines
 from headrace.table._formats.rows import RowsBuilder, decode_in_parts
@@ -115,7 +116,12 @@ class CsvTableFormat(TableFormat):
             return None  # comments may follow blanks
         if block.count(b"\n") + (not block.endswith(b"\n")) != count:
             return None
-        found = self._texts.batch(block)
+        if self._counted_quote == b'"' and b'"' in block:
+            if not quotes_whole_fields(block, self.dialect.delimiter):
+                return None
+            found = self._quoted_texts.batch(block)
+        else:
+            found = self._texts.batch(block)
         if found is None or found.num_rows != count:
             return None
         kinds = [column.type for column in self.columns]
@@ -124,15 +130,26 @@ class CsvTableFormat(TableFormat):
 
     @cached_property
     def _texts(self) -> CsvColumns:
-        names = tuple(column.name for column in self.columns)
-        schema = CsvSchema(
+        return CsvColumns(self._text_schema(self.dialect), self._names)
+
+    @cached_property
+    def _quoted_texts(self) -> CsvColumns:
+        without = replace(self.dialect, quote=None)
+        return QuotedCsvColumns(self._text_schema(without), self._names)
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    def _text_schema(self, dialect: CsvDialect) -> CsvSchema:
+        names = self._names
+        return CsvSchema(
             names,
             (Types.STRING(),) * len(names),
             ("",) * len(names),
-            self.dialect,
+            dialect,
             allow_comments=self.allow_comments,
         )
-        return CsvColumns(schema, names)
 
     @cached_property
     def _encode(self) -> Callable[[Sequence[Sequence[Any]]], list[bytes]]:

@@ -126,6 +126,17 @@ def test_upserts_delete_by_messages_without_values() -> None:
     ]
 
 
+def test_properties_of_consumers_are_not_those_of_producers() -> None:
+    options = JSON | {"properties.group.id": "g", "properties.linger.ms": "5"}
+    options["properties.enable.idempotence"] = "true"
+    made: Any = KafkaConnector().sink(TableRequest("t", TWO, options)).sink
+    assert dict(made.properties.given).keys() == {
+        "bootstrap.servers",
+        "linger.ms",
+        "enable.idempotence",
+    }
+
+
 def test_exactly_once() -> None:
     options = TO | {"format": "json", "sink.delivery-guarantee": "exactly-once"}
     with pytest.raises(SqlValidationError, match="transactional-id-prefix"):
