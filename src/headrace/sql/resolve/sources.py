@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
-from headrace.sql.dialect.nodes import Descriptor, JoinTree, RowPattern, TableArgument
+from headrace.sql.dialect.nodes import Descriptor, JoinTree, PlanTable, RowPattern, TableArgument
 from headrace.sql.expressions import ColumnRef, Literal
 from headrace.sql.rel import Column, Columns, Rel, Unnest, Values, Window, WindowKind, WindowSpec
 from headrace.sql.resolve.calls import call_name
@@ -116,6 +116,8 @@ class SourceResolver:
                 return self._queries.query(node), None
             case exp.Values():
                 return self._queries.values(node), None
+            case PlanTable():
+                return node.args["this"], None
             case exp.Lateral():
                 refuse("LATERAL TABLE")
             case exp.Table() if isinstance(node.this, exp.Identifier):
