@@ -149,6 +149,11 @@ class Converter:
     def _dot(self, node: exp.Expr) -> Expression:
         if isinstance(node.expression, exp.Identifier):
             return self._field(self.expression(node.this), node.expression.name)
+        if isinstance(node.expression, exp.Literal) and not node.expression.is_string:
+            row, place = self.expression(node.this), int(node.expression.this)
+            if isinstance(row.type, RowType) and 0 <= place < len(row.type.fields):
+                return self._field(row, row.type.fields[place].name)
+            raise SqlValidationError(f"{row} of type {row.type} has no field {place}")
         return self.other(node)
 
     def _field(self, row: Expression, name: str) -> Expression:

@@ -16,8 +16,10 @@ from headrace.table.result_kind import ResultKind
 
 if TYPE_CHECKING:
     from headrace.common.job_client import JobClient
+    from headrace.table.catalog import ResolvedSchema
+    from headrace.table.table_schema import TableSchema
 
-__all__ = ["TableResult"]
+__all__ = ["CloseableIterator", "TableResult"]
 
 _KINDS = dict(zip(RowKind, ("+I", "-U", "+U", "-D"), strict=True))
 
@@ -45,10 +47,26 @@ class TableResult:
         self._time_zone = time_zone
         self._job = job
         self._taken = False
+        self._plain = False
 
     def get_job_client(self) -> JobClient | None:
         """Return the client of the job that the statement started; None: it started none."""
         return self._job
+
+    def get_resolved_schema(self) -> ResolvedSchema:
+        """Return the columns."""
+        from headrace.table.catalog import schema_of_columns
+
+        return schema_of_columns(self._columns)
+
+    def get_table_schema(self) -> TableSchema:
+        """Return the names and types of the columns."""
+        from headrace.table._types.sql import from_sql
+        from headrace.table.table_schema import TableSchema
+
+        return TableSchema(
+            [each.name for each in self._columns], [from_sql(each.type) for each in self._columns]
+        )
 
     def get_result_kind(self) -> ResultKind:
         """Return whether there are rows."""
@@ -76,6 +94,10 @@ class TableResult:
             print("OK")
             return
         with self._take() as rows:
+            if self._plain:
+                for row in rows:
+                    print(row[0])
+                return
             print_rows(self._columns, self._changes, self._texts(rows), print)
 
     def _take(self) -> CloseableIterator:
@@ -121,3 +143,13 @@ def done() -> TableResult:
         ResultKind.SUCCESS,
         lambda: CloseableIterator(iter([Row("OK")])),
     )
+
+
+def text_result(text: str) -> TableResult:
+    """Return a result of one text, which is printed as it is."""
+    from headrace.sql.rel import Column
+    from headrace.sql.types import STRING
+
+    result = content_of((Column("result", STRING),), [[text]])
+    result._plain = True
+    return result

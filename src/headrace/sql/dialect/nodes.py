@@ -47,3 +47,15 @@ class RowPattern(exp.Expression):
     """``this MATCH_RECOGNIZE (text)``."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "text": True, "alias": False}
+
+
+class PlanTable(exp.Expression):
+    """A relation of FROM that is resolved already; ``this``: its ``Rel``."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "alias": False}
+
+
+class WindowBorder(exp.Expression):
+    """A border of the window that ``this`` (a Column) names; ``border``: such as START."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "border": True}

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from headrace.errors import SqlValidationError
 from headrace.sql.convert import Converter
-from headrace.sql.dialect.nodes import Descriptor, JoinTree, RowPattern, TableArgument
+from headrace.sql.dialect.nodes import Descriptor, JoinTree, PlanTable, RowPattern, TableArgument
 from headrace.sql.expressions import ColumnRef, Literal
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import Column, Columns, Rel, Unnest, Values, Window, WindowKind, WindowSpec
@@ -142,6 +142,8 @@ class SourceResolver:
                 return self._queries.query(node), None
             case exp.Values():
                 return self._queries.values(node), None
+            case PlanTable():
+                return node.args["this"], None
             case exp.Lateral():
                 refuse("LATERAL TABLE")
             case exp.Table() if isinstance(node.this, exp.Identifier):

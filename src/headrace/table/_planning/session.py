@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from headrace.common._options import catalogue as options
 from headrace.common._options.table import MINI_BATCH, TIME_ZONE
+from headrace.common.changelog_mode import ChangelogMode
+from headrace.common.types import row_of
 from headrace.datastream.data_stream import DataStream
 from headrace.errors import SqlValidationError, UnsupportedError
 from headrace.sql import statements as parsed
@@ -19,23 +22,57 @@ from headrace.sql.explain import explain
 from headrace.sql.expressions import Literal
 from headrace.sql.parsing import parse
 from headrace.sql.refusals import refuse
-from headrace.sql.rel import Calc, Column, Columns, Rel, reference
+from headrace.sql.rel import Calc, Column, Columns, Rel, StreamScan, reference
 from headrace.sql.resolve.query import QueryResolver, renamed
 from headrace.sql.resolve.scope import Scope, Source
 from headrace.sql.resolve.tables import read_columns, table_plan, written_columns
+from headrace.sql.rules.windows import with_window_aggregates
 from headrace.sql.types import BIGINT, BOOLEAN, STRING, SqlType
 from headrace.table._connectors.connector import TableRequest
 from headrace.table._connectors.registry import find_connector
 from headrace.table._planning.lower import Lowering
 from headrace.table._planning.streams import TableStreams
 from headrace.table.result_kind import ResultKind
-from headrace.table.table_result import TableResult, content_of, done
+from headrace.table.table_result import TableResult, content_of, done, text_result
 
 if TYPE_CHECKING:
+    from sqlglot import exp
+
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from headrace.table.table_descriptor import TableDescriptor
 
 
 STATE_TTL = "table.exec.state.ttl"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A table that is written; ``path`` None: it is in no catalog."""
+
+    path: ObjectPath | None
+    definition: CatalogTable
+
+    @property
+    def name(self) -> str:
+        """The name without its catalog and database."""
+        return "anonymous" if self.path is None else self.path.name
+
+    @property
+    def full_name(self) -> str:
+        """The name of the result's column."""
+        return "anonymous" if self.path is None else ".".join(self.path)
+
+
+PlannedInsert = tuple[Rel, Target, bool]
+"""A plan, the table that its rows are written into, and whether they replace what is there."""
+
+
+def parsed_path(text: str) -> parsed.Path:
+    """Return the names of a path such as ``database.table``, with backticks where needed."""
+    (statement,) = parse(f"DESCRIBE {text}")
+    if not isinstance(statement, parsed.Describe):
+        raise SqlValidationError(f"{text!r} is no path of a table")
+    return statement.path
 
 
 class SqlSession:
@@ -52,6 +89,8 @@ class SqlSession:
         self.env = env
         self.batch = batch
         self.catalogs = CatalogManager(catalog, database)
+        self._program_streams: list[DataStream] = []
+        self._unnamed = 0
 
     @property
     def time_zone(self) -> str:
@@ -78,6 +117,45 @@ class SqlSession:
 
     def _view(self, view: CatalogView) -> Rel:
         return renamed(self.resolver(view.database).query(view.query), view.columns)
+
+    # Tables of the program
+
+    def resolve(self, tree: exp.Expr) -> Rel:
+        """Return the plan of a query's tree."""
+        return self.resolver().query(tree)
+
+    def add_stream(self, stream: DataStream, columns: Columns) -> Rel:
+        """Return the relation of a stream, whose records are rows with the columns' names."""
+        self._program_streams.append(stream)
+        return StreamScan(len(self._program_streams) - 1, columns)
+
+    def add_values(self, columns: Columns, rows: Sequence[Sequence[Any]]) -> Rel:
+        """Return the relation of rows that are known, with values as Arrow gives them."""
+        names = tuple(column.name for column in columns)
+        return self.add_stream(
+            self.env.from_collection([row_of(names, [*row]) for row in rows]), columns
+        )
+
+    def register_unnamed(self, rel: Rel) -> str:
+        """Register a relation under a new name, and return the name."""
+        name = f"UnnamedTable${self._unnamed}"
+        self._unnamed += 1
+        self.catalogs.create_relation((name,), PlanView(rel), temporary=True)
+        return name
+
+    def register_table(self, table: CatalogTable) -> str:
+        """Register a table under a new name, and return the name."""
+        name = f"UnnamedTable${self._unnamed}"
+        self._unnamed += 1
+        self.catalogs.create_relation((name,), table, temporary=True)
+        return name
+
+    def target(self, given: str | TableDescriptor) -> Target:
+        """Return the table of a path or a description, to be written."""
+        if not isinstance(given, str):
+            return Target(None, given._definition())
+        path = parsed_path(given)
+        return Target(self.catalogs.qualify(path), self.catalogs.table(path))
 
     # Statements
 
@@ -108,7 +186,7 @@ class SqlSession:
                 self.env._configuration.set_string(statement.key, statement.value or "")
                 return done()
             case parsed.Explain():
-                return content_of((Column("result", STRING),), [[self._explain(statement)]])
+                return text_result(self._explain(statement))
             case parsed.Unsupported():
                 raise UnsupportedError(f"{statement.name} is not supported: {statement.reason}")
             case parsed.CreateTable() if statement.query is not None:
@@ -156,7 +234,7 @@ class SqlSession:
     def collect(self, rel: Rel) -> TableResult:
         """Return the rows of a plan, of a job that starts when they are taken."""
         lowering = self._lowering()
-        stream = lowering.lower(rel)
+        stream = lowering.lower(with_window_aggregates(rel))
         return TableResult(
             rel.columns,
             ResultKind.SUCCESS_WITH_CONTENT,
@@ -166,26 +244,41 @@ class SqlSession:
         )
 
     def _insert(self, inserts: Sequence[parsed.Insert]) -> TableResult:
-        lowering = self._lowering()
-        names = []
-        for each in inserts:
-            self._add_sink(each, lowering)
-            names.append(".".join(self.catalogs.qualify(each.target)))
+        return self.insert([self.planned(each) for each in inserts])
+
+    def planned(self, insert: parsed.Insert) -> PlannedInsert:
+        """Return what an INSERT writes, and where."""
+        if insert.partition:
+            refuse("PARTITION in INSERT")
+        target = Target(self.catalogs.qualify(insert.target), self.catalogs.table(insert.target))
+        rel = self.resolver().resolve(insert.query)
+        columns = written_columns(target.definition)
+        rel = fitted(rel, columns, insert.columns, insert.target[-1])
+        return rel, target, insert.overwrite
+
+    def insert(self, inserts: Sequence[PlannedInsert]) -> TableResult:
+        """Start one job that writes rows into tables."""
+        names = self.add_sinks(inserts)
         job = self.env.execute_async(f"insert-into_{','.join(names)}")
         columns = tuple(Column(name, BIGINT) for name in names)
         result = content_of(columns, [[-1] * len(names)])
         result._job = job
         return result
 
-    def _add_sink(self, insert: parsed.Insert, lowering: Lowering) -> DataStream:
-        name = insert.target[-1]
-        if insert.overwrite:
+    def add_sinks(self, inserts: Sequence[PlannedInsert]) -> list[str]:
+        """Add sinks to the job, and return the names of the tables."""
+        lowering = self._lowering()
+        for rel, target, overwrite in inserts:
+            self._add_sink(rel, target, overwrite, lowering)
+        return [target.full_name for _, target, _ in inserts]
+
+    def _add_sink(self, rel: Rel, target: Target, overwrite: bool, lowering: Lowering) -> None:
+        name = target.name
+        if overwrite:
             refuse("INSERT OVERWRITE")
-        if insert.partition:
-            refuse("PARTITION in INSERT")
-        definition = self.catalogs.table(insert.target)
+        definition = target.definition
         columns = written_columns(definition)
-        rel = fitted(self.resolver().resolve(insert.query), columns, insert.columns, name)
+        rel = with_window_aggregates(fitted(rel, columns, (), name))
         required = tuple(
             wanted.name
             for wanted, one in zip(columns, rel.columns, strict=True)
@@ -213,7 +306,12 @@ class SqlSession:
                 " in windows",
             )
         stream.sink_to(sink)
-        return stream
+
+    def stream_of(self, rel: Rel) -> tuple[DataStream, ChangelogMode]:
+        """Return the rows of a plan, and which kinds they have."""
+        rel = with_window_aggregates(rel)
+        lowering = self._lowering()
+        return lowering.lower(rel), lowering.mode(rel)
 
     def _explain(self, explained: parsed.Explain) -> str:
         statement = explained.statement
@@ -224,8 +322,18 @@ class SqlSession:
                 rel = self.resolver().resolve(statement.query)
             case _:
                 refuse("EXPLAIN of this statement")
+        return self.explain(rel, explained.details)
+
+    def explain_text(self, text: str, details: Sequence[str]) -> str:
+        """Return the plan of a statement."""
+        (statement,) = parse(text)
+        return self._explain(parsed.Explain(text=text, statement=statement, details=tuple(details)))
+
+    def explain(self, rel: Rel, details: Sequence[str] = ()) -> str:
+        """Return the plan of a relation, and of its job."""
+        rel = with_window_aggregates(rel)
         lowering = self._lowering()
-        with_kinds = "CHANGELOG_MODE" in explained.details
+        with_kinds = "CHANGELOG_MODE" in details
         plan = explain(rel, lowering.mode if with_kinds else None)
         return f"== Plan ==\n{plan}\n\n== Job ==\n{lowering.lower(rel).explain()}"
 
@@ -233,7 +341,9 @@ class SqlSession:
         configuration = self.env._configuration
         if str(configuration.value_of(STATE_TTL) or "0").split()[0].rstrip("msdh") != "0":
             refuse(f"the option {STATE_TTL}")
-        streams = TableStreams(self.env, batch=self.batch, time_zone=self.time_zone)
+        streams = TableStreams(
+            self.env, self._program_streams, batch=self.batch, time_zone=self.time_zone
+        )
         return Lowering(
             streams,
             batch=self.batch,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headrace.common.changelog_mode import ChangelogMode
@@ -10,7 +11,6 @@ from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.data_stream import DataStream
 from headrace.sql.evaluate import compile_expressions
 from headrace.sql.functions.function import Session
-from headrace.sql.refusals import refuse
 from headrace.sql.rel import Scan, StreamScan, Values
 from headrace.table._connectors.connector import TableRequest, TableSource
 from headrace.table._connectors.registry import find_connector
@@ -22,8 +22,16 @@ if TYPE_CHECKING:
 class TableStreams:
     """Makes the streams in one environment."""
 
-    def __init__(self, env: StreamExecutionEnvironment, *, batch: bool, time_zone: str) -> None:
+    def __init__(
+        self,
+        env: StreamExecutionEnvironment,
+        streams: Sequence[DataStream] = (),
+        *,
+        batch: bool,
+        time_zone: str,
+    ) -> None:
         self._env = env
+        self._streams = streams
         self._batch = batch
         self._time_zone = time_zone
         self._sources: dict[Scan, TableSource] = {}
@@ -35,7 +43,7 @@ class TableStreams:
 
     def stream(self, scan: StreamScan) -> DataStream:
         """Return the records of a stream that the program gave."""
-        refuse("a stream of the DataStream API")
+        return self._streams[scan.number]
 
     def values(self, values: Values) -> DataStream:
         """Return constant rows, computed once."""

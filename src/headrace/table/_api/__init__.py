@@ -1,0 +1,1 @@
+"""How the methods of tables become trees of queries."""

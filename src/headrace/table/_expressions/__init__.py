@@ -1,0 +1,1 @@
+"""The expressions of the Table API; ``headrace.table.expression`` offers them."""

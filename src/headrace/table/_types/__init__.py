@@ -1,0 +1,1 @@
+"""The data types of the Table API; ``headrace.table.types`` offers them."""

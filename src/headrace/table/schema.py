@@ -1,0 +1,174 @@
+"""``Schema``: the columns of a table as a program declares them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from headrace.errors import SqlValidationError
+from headrace.sql import statements as parsed
+from headrace.sql.parsing import parse_expression
+from headrace.sql.types import SqlType, quote_name
+from headrace.table._types.data_types import DataType
+from headrace.table._types.rows import RowType
+from headrace.table._types.sql import sql_type_of
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from headrace.table.catalog import ResolvedSchema
+    from headrace.table.expression import Expression
+
+__all__ = ["Schema"]
+
+
+@dataclass(frozen=True)
+class _Formula:
+    """An expression, as a text or as a tree."""
+
+    given: str | Expression[Any]
+
+    @property
+    def text(self) -> str:
+        return str(self.given)
+
+    @property
+    def tree(self) -> exp.Expr:
+        if isinstance(self.given, str):
+            return parse_expression(self.given)
+        return self.given._tree.copy()
+
+
+class Schema:
+    """Columns, the watermark, and the primary key of a table."""
+
+    def __init__(
+        self,
+        columns: tuple[parsed.ColumnDefinition, ...] = (),
+        watermarks: tuple[parsed.WatermarkDefinition, ...] = (),
+        primary_key: parsed.PrimaryKeyDefinition | None = None,
+    ) -> None:
+        self._columns = columns
+        self._watermarks = watermarks
+        self._primary_key = primary_key
+
+    @staticmethod
+    def new_builder() -> Schema.Builder:
+        """Return a builder."""
+        return Schema.Builder()
+
+    def __str__(self) -> str:
+        lines = [*map(_column_text, self._columns)]
+        for each in self._watermarks:
+            name = quote_name(".".join(each.column))
+            lines.append(f"WATERMARK FOR {name} AS [{each.text}]")
+        if self._primary_key is not None:
+            names = ", ".join(map(quote_name, self._primary_key.columns))
+            name = quote_name(self._primary_key.name or "")
+            lines.append(f"CONSTRAINT {name} PRIMARY KEY ({names}) NOT ENFORCED")
+        return "(\n  " + ",\n  ".join(lines) + "\n)" if lines else "(\n\n)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    class Builder:
+        """Collects the parts of a schema."""
+
+        def __init__(self) -> None:
+            self._columns: list[parsed.ColumnDefinition] = []
+            self._watermarks: list[parsed.WatermarkDefinition] = []
+            self._primary_key: parsed.PrimaryKeyDefinition | None = None
+
+        def from_schema(self, unresolved_schema: Schema) -> Self:
+            """Add all parts of another schema."""
+            self._columns += unresolved_schema._columns
+            self._watermarks += unresolved_schema._watermarks
+            self._primary_key = unresolved_schema._primary_key or self._primary_key
+            return self
+
+        def from_resolved_schema(self, resolved_schema: ResolvedSchema) -> Self:
+            """Add the columns of a table's schema."""
+            for column in resolved_schema.get_columns():
+                self.column(column.get_name(), column.get_data_type())
+            key = resolved_schema.get_primary_key()
+            return (
+                self if key is None else self.primary_key_named(key.get_name(), *key.get_columns())
+            )
+
+        def from_row_data_type(self, data_type: DataType) -> Self:
+            """Add a column for each field of a row."""
+            if not isinstance(data_type, RowType):
+                raise SqlValidationError(f"a ROW type is needed, not {data_type}")
+            return self.from_fields(data_type.field_names(), data_type.field_types())
+
+        def from_fields(
+            self, field_names: Sequence[str], field_data_types: Sequence[DataType | str]
+        ) -> Self:
+            """Add columns of names and types."""
+            for name, kind in zip(field_names, field_data_types, strict=True):
+                self.column(name, kind)
+            return self
+
+        def column(self, column_name: str, data_type: str | DataType) -> Self:
+            """Add a column that is stored."""
+            self._columns.append(parsed.PhysicalColumn(column_name, sql_type_of(data_type)))
+            return self
+
+        def column_by_expression(self, column_name: str, expr: str | Expression[Any]) -> Self:
+            """Add a column that is computed from others."""
+            formula = _Formula(expr)
+            self._columns.append(parsed.ComputedColumn(column_name, formula.tree, formula.text))
+            return self
+
+        def column_by_metadata(
+            self,
+            column_name: str,
+            data_type: DataType | str,
+            metadata_key: str | None = None,
+            is_virtual: bool = False,
+        ) -> Self:
+            """Add a column that the connector gives."""
+            kind = sql_type_of(data_type)
+            self._columns.append(parsed.MetadataColumn(column_name, kind, metadata_key, is_virtual))
+            return self
+
+        def watermark(self, column_name: str, watermark_expr: str | Expression[Any]) -> Self:
+            """Make a column the event time, with watermarks of an expression."""
+            formula = _Formula(watermark_expr)
+            self._watermarks.append(
+                parsed.WatermarkDefinition((column_name,), formula.tree, formula.text)
+            )
+            return self
+
+        def primary_key(self, *column_names: str) -> Self:
+            """Declare the columns that identify a row."""
+            return self.primary_key_named(f"PK_{'_'.join(column_names)}", *column_names)
+
+        def primary_key_named(self, constraint_name: str, *column_names: str) -> Self:
+            """Declare the columns that identify a row, with a name."""
+            self._primary_key = parsed.PrimaryKeyDefinition(column_names, constraint_name)
+            return self
+
+        def build(self) -> Schema:
+            """Return the schema."""
+            return Schema(tuple(self._columns), tuple(self._watermarks), self._primary_key)
+
+
+def _column_text(column: parsed.ColumnDefinition) -> str:
+    name = quote_name(column.name)
+    match column:
+        case parsed.ComputedColumn():
+            return f"{name} AS [{column.text}]"
+        case parsed.MetadataColumn():
+            key = "" if column.key is None else f" FROM '{column.key}'"
+            virtual = " VIRTUAL" if column.virtual else ""
+            return f"{name} {_type_text(column.type)} METADATA{key}{virtual}"
+    return f"{name} {_type_text(column.type)}"
+
+
+def _type_text(kind: SqlType) -> str:
+    return str(kind)

@@ -1,0 +1,145 @@
+"""Tables built step by step; what is printed is PyFlink's output for the same program."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+
+from headrace.common.configuration import Configuration
+from headrace.errors import SqlValidationError, UnsupportedError
+from headrace.table import DataTypes, EnvironmentSettings, Row, Table, TableEnvironment
+from headrace.table.expressions import (
+    array,
+    call_sql,
+    col,
+    concat,
+    if_then_else,
+    lit,
+    map_,
+    range_,
+    with_columns,
+    without_columns,
+)
+
+
+@pytest.fixture
+def t_env() -> TableEnvironment:
+    configuration = Configuration()
+    configuration.set_string("execution.target", "local")
+    settings = EnvironmentSettings.new_instance().with_configuration(configuration).build()
+    return TableEnvironment.create(settings)
+
+
+@pytest.fixture
+def table(t_env: TableEnvironment) -> Table:
+    rows = [(1, "Hi", 2.5), (2, "Hello", 3.5), (3, "Hi", 1.0)]
+    return t_env.from_elements(rows, ["a", "b", "c"])
+
+
+def columns(table: Table) -> list[str]:
+    return str(table.get_resolved_schema()).splitlines()[1:-1]
+
+
+def rows(table: Table) -> list[Any]:
+    with table.execute().collect() as found:
+        return [*found]
+
+
+def test_names_and_types_are_those_of_pyflink(table: Table) -> None:
+    found = table.select(
+        col("a") + 1, col("b").cast(DataTypes.STRING()), col("a").cast(DataTypes.INT()), lit(1)
+    )
+    assert columns(found) == [
+        "  `_c0` BIGINT,",
+        "  `b-STRING` STRING,",
+        "  `a-INT` INT,",
+        "  `_c3` INT NOT NULL",
+    ]
+    found = table.select(array(1, 2), map_("a", 1))
+    assert columns(found) == [
+        "  `_c0` ARRAY<INT NOT NULL> NOT NULL,",
+        "  `_c1` MAP<CHAR(1) NOT NULL, INT NOT NULL> NOT NULL",
+    ]
+    found = table.select(col("a").count, col("a").avg, col("c").sum)
+    assert columns(found) == [
+        "  `EXPR$0` BIGINT NOT NULL,",
+        "  `EXPR$1` BIGINT,",
+        "  `EXPR$2` DOUBLE",
+    ]
+
+
+def test_a_stream_is_printed_as_pyflink_prints_it(
+    table: Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = table.group_by(col("b")).select(col("b"), col("a").sum, col("a").max.alias("m"))
+    found.execute().print()
+    assert capsys.readouterr().out.splitlines() == [
+        "+----+--------------------------------+----------------------+----------------------+",
+        "| op |                              b |               EXPR$0 |                    m |",
+        "+----+--------------------------------+----------------------+----------------------+",
+        "| +I |                             Hi |                    1 |                    1 |",
+        "| +I |                          Hello |                    2 |                    2 |",
+        "| -U |                             Hi |                    1 |                    1 |",
+        "| +U |                             Hi |                    4 |                    3 |",
+        "+----+--------------------------------+----------------------+----------------------+",
+        "4 rows in set",
+    ]
+
+
+def test_columns_are_added_renamed_replaced_and_dropped(table: Table) -> None:
+    assert table.add_columns(concat(col("b"), "!"))._names == ["a", "b", "c", "_c3"]
+    assert table.rename_columns(col("a").alias("A"))._names == ["A", "b", "c"]
+    assert table.drop_columns(col("a"))._names == ["b", "c"]
+    replaced = table.add_or_replace_columns((col("a") * 10).alias("a")).select(col("a"))
+    assert rows(replaced) == [Row(10), Row(20), Row(30)]
+    assert table.select(with_columns(range_(1, 2)))._names == ["a", "b"]
+    assert table.select(without_columns("a"))._names == ["b", "c"]
+    assert table.alias("x", "y")._names == ["x", "y", "c"]
+
+
+def test_rows_are_filtered_and_computed(table: Table) -> None:
+    kept = table.filter((col("a") > 1) & (col("b") == "Hi")).select(
+        if_then_else(col("a") > 1, "x", "yy"), call_sql("a + 2"), ~(col("a") == 3)
+    )
+    assert rows(kept) == [Row("x", 5, False)]
+    both = table.union_all(table).filter(col("a").in_(1, 2)).distinct()
+    assert sorted(each[0] for each in rows(both)) == [1, 2]
+
+
+def test_statements_and_tables_use_each_other(t_env: TableEnvironment, table: Table) -> None:
+    t_env.create_temporary_view("v", table)
+    assert t_env.list_tables() == ["v"]
+    assert rows(t_env.sql_query("SELECT a FROM v WHERE a > 2")) == [Row(3)]
+    assert rows(t_env.sql_query(f"SELECT b FROM {table}").fetch(1)) == [Row("Hi")]
+    assert rows(t_env.from_path("v").select(col("a").sum0))[-1][0] == 6
+    assert t_env.drop_temporary_view("v")
+    assert not t_env.drop_temporary_view("v")
+
+
+def test_a_changelog_becomes_a_frame_of_what_is_left(table: Table) -> None:
+    frame = table.group_by(col("b")).select(col("b"), col("a").sum.alias("s")).to_pandas()
+    assert dict(zip(frame["b"], frame["s"], strict=True)) == {"Hi": 4, "Hello": 2}
+
+
+def test_elements_have_schemas(t_env: TableEnvironment) -> None:
+    typed = DataTypes.ROW([DataTypes.FIELD("a", DataTypes.TINYINT())])
+    assert columns(t_env.from_elements([(1,)], typed)) == ["  `a` TINYINT"]
+    with pytest.raises(ValueError, match="field a: object of TinyIntType out of range, got: 300"):
+        t_env.from_elements([(300,)], typed)
+    with pytest.raises(TypeError, match="field a: TINYINT can not accept object 'x'"):
+        t_env.from_elements([("x",)], typed)
+    found = t_env.from_elements([(datetime.date(2020, 1, 2), [1, None], {"k": 1.5})])
+    assert rows(found) == [Row(datetime.date(2020, 1, 2), [1, None], {"k": 1.5})]
+
+
+def test_errors_name_what_is_wrong(table: Table) -> None:
+    with pytest.raises(SqlValidationError, match="'zz'"):
+        table.select(col("zz"))
+    with pytest.raises(SqlValidationError, match="Ambiguous column name: a"):
+        table.select(col("a"), col("a"))
+    with pytest.raises(TypeError, match="takes Expressions"):
+        table.select("a")  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedError, match="joins"):
+        table.join(table)
