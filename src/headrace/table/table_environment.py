@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.common._unsupported import unsupported_method
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.configuration import Configuration
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.errors import SqlValidationError
 from headrace.sql.catalog.objects import CatalogTable, PlanView, kind_of
+from headrace.sql.resolve.refusals import refuse
 from headrace.table._planning.elements import rows_of_elements, rows_of_frame
 from headrace.table._planning.session import SqlSession, parsed_path
 from headrace.table.environment_settings import EnvironmentSettings
@@ -24,7 +26,9 @@ from headrace.table.table_result import TableResult
 if TYPE_CHECKING:
     import pandas as pd
 
+    from headrace.datastream.data_stream import DataStream
     from headrace.table._types.data_types import DataType
+    from headrace.table.schema import Schema
 
 __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 
@@ -295,7 +299,7 @@ def _session(env: StreamExecutionEnvironment, settings: EnvironmentSettings) -> 
     )
 
 
-_STREAMS = "tables and streams of one job are not built yet"
+_STREAMS = "streams as tables are not supported yet: use from_elements, or a connector"
 
 
 class StreamTableEnvironment(TableEnvironment):
@@ -317,7 +321,38 @@ class StreamTableEnvironment(TableEnvironment):
 
     from_data_stream = unsupported_method(_STREAMS)
     from_changelog_stream = unsupported_method(_STREAMS)
-    to_data_stream = unsupported_method(_STREAMS)
-    to_changelog_stream = unsupported_method(_STREAMS)
+
+    def to_data_stream(self, table: Table) -> DataStream:
+        """Return the rows of a table as a stream, whose records are rows with names.
+
+        Raises:
+            SqlValidationError: rows of the table change.
+        """
+        stream, mode = self._session.stream_of(table._rel)
+        if mode != ChangelogMode.insert_only():
+            raise SqlValidationError(
+                "to_data_stream() takes tables whose rows do not change",
+                where={"the table gives": str(mode)},
+                hint="to_changelog_stream() gives rows with their kinds",
+            )
+        return stream
+
+    def to_changelog_stream(
+        self,
+        table: Table,
+        target_schema: Schema | None = None,
+        changelog_mode: ChangelogMode | None = None,
+    ) -> DataStream:
+        """Return the changes of a table as a stream of rows with names and kinds."""
+        if target_schema is not None:
+            refuse("a target schema of to_changelog_stream()")
+        stream, mode = self._session.stream_of(table._rel)
+        if not mode.is_accepted_by(changelog_mode):
+            raise SqlValidationError(
+                "the table gives changes that the changelog mode has not",
+                where={"the table gives": str(mode), "mode": str(changelog_mode)},
+            )
+        return stream
+
     to_append_stream = unsupported_method("Flink has removed it: use to_data_stream")
     to_retract_stream = unsupported_method("Flink has removed it: use to_changelog_stream")

@@ -8,8 +8,16 @@ from typing import Any
 import pytest
 
 from headrace.common.configuration import Configuration
+from headrace.datastream import StreamExecutionEnvironment
 from headrace.errors import SqlValidationError, UnsupportedError
-from headrace.table import DataTypes, EnvironmentSettings, Row, Table, TableEnvironment
+from headrace.table import (
+    DataTypes,
+    EnvironmentSettings,
+    Row,
+    StreamTableEnvironment,
+    Table,
+    TableEnvironment,
+)
 from headrace.table.expressions import (
     array,
     call_sql,
@@ -22,6 +30,7 @@ from headrace.table.expressions import (
     with_columns,
     without_columns,
 )
+from headrace.table.window import Tumble
 
 
 @pytest.fixture
@@ -143,3 +152,35 @@ def test_errors_name_what_is_wrong(table: Table) -> None:
         table.select("a")  # type: ignore[arg-type]
     with pytest.raises(UnsupportedError, match="joins"):
         table.join(table)
+
+
+def test_a_table_becomes_a_stream() -> None:
+    configuration = Configuration()
+    configuration.set_string("execution.target", "local")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    t_env = StreamTableEnvironment.create(env)
+    table = t_env.from_elements([(1, "a"), (2, "b")], ["n", "s"])
+    stream = t_env.to_data_stream(table.filter(col("n") > 1))
+    with stream.map(lambda each: each.s + "!").execute_and_collect() as found:
+        assert [*found] == ["b!"]
+    counted = table.group_by(col("s")).select(col("s"), col("n").sum.alias("total"))
+    with pytest.raises(SqlValidationError, match="rows do not change"):
+        t_env.to_data_stream(counted)
+    with t_env.to_changelog_stream(counted).execute_and_collect() as found:
+        assert sorted(each.total for each in found) == [1, 2]
+
+
+def test_a_table_is_put_into_windows(t_env: TableEnvironment) -> None:
+    t_env.execute_sql(
+        "CREATE TABLE clicks (n INT, ts AS TO_TIMESTAMP_LTZ(n * 1000, 3),"
+        " WATERMARK FOR ts AS ts) WITH ('connector' = 'datagen', 'number-of-rows' = '10',"
+        " 'fields.n.kind' = 'sequence', 'fields.n.start' = '0', 'fields.n.end' = '9')"
+    )
+    window = Tumble.over(lit(5).seconds).on(col("ts")).alias("w")
+    found = (
+        t_env.from_path("clicks")
+        .window(window)
+        .group_by(col("w"))
+        .select(col("w").start.alias("start"), col("n").sum.alias("total"))
+    )
+    assert [each[1] for each in rows(found)] == [10, 35]

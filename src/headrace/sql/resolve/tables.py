@@ -106,7 +106,7 @@ def _with_watermark(
             f"the watermark {watermark.text} is {expression.type}, and no timestamp"
         )
     timed = column.type if batch else replace(column.type, attribute="rowtime")
-    fields = tuple(Column(each.name, timed) if each is column else each for each in rel.columns)
+    fields = tuple(Column(each.name, timed) if each == column else each for each in rel.columns)
     return Watermark(rel, name, expression, fields)
 
 

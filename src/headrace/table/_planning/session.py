@@ -91,6 +91,7 @@ class SqlSession:
         self.catalogs = CatalogManager(catalog, database)
         self._program_streams: list[DataStream] = []
         self._unnamed = 0
+        self._shared: Lowering | None = None
 
     @property
     def time_zone(self) -> str:
@@ -308,10 +309,14 @@ class SqlSession:
         stream.sink_to(sink)
 
     def stream_of(self, rel: Rel) -> tuple[DataStream, ChangelogMode]:
-        """Return the rows of a plan, and which kinds they have."""
+        """Return the rows of a plan, and which kinds they have.
+
+        Streams of one program share operators: equal plans are one stream.
+        """
         rel = with_window_aggregates(rel)
-        lowering = self._lowering()
-        return lowering.lower(rel), lowering.mode(rel)
+        if self._shared is None:
+            self._shared = self._lowering()
+        return self._shared.lower(rel), self._shared.mode(rel)
 
     def _explain(self, explained: parsed.Explain) -> str:
         statement = explained.statement
