@@ -7,6 +7,7 @@ from typing import Any, NoReturn, Self
 from sqlglot import exp
 
 from headrace.errors import PlanError, SqlValidationError
+from headrace.sql.refusals import refuse
 from headrace.table._expressions.base import ExpressionTree
 from headrace.table._expressions.trees import call, tree_of, type_name
 from headrace.table._types.data_types import DataType
@@ -144,10 +145,7 @@ class Operators(ExpressionTree):
 
     def in_(self, first_element_or_table: Any, *remaining_elements: Any) -> Self:
         """Return whether the value is one of others."""
-        from headrace.sql.refusals import refuse
-        from headrace.table.table import Table
-
-        if isinstance(first_element_or_table, Table):
+        if hasattr(first_element_or_table, "_rel"):
             refuse("IN of a table")
         values = [tree_of(each) for each in (first_element_or_table, *remaining_elements)]
         return self._make(exp.In(this=tree_of(self), expressions=values))
