@@ -12,19 +12,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from headrace.errors import UnsupportedError, UnsupportedModuleError
-
-UNSUPPORTED_PACKAGES = {
-    "table": "there is no Table API, and no SQL",
-}
-"""Packages below ``pyflink`` that do not exist here, with the reason."""
-
-_ALTERNATIVES = {
-    "table": "let Spark run the query and read its rows with"
-    " headrace.from_dataframe(spark.sql(...)), or use windows and joins of the DataStream API,"
-    " or patterns of events (headrace.cep)",
-}
-"""What a program can use in place of each."""
+from headrace.errors import UnsupportedError
 
 
 def _refuse(name: str, reason: str) -> NoReturn:
@@ -99,20 +87,6 @@ def unsupported(qualified_name: str, reason: str) -> Any:
     module, _, name = qualified_name.rpartition(".")
     return UnsupportedClass(
         name, (), {"__module__": module, "__doc__": f"Not supported: {reason}.", "_reason": reason}
-    )
-
-
-def refuse_module(module: str) -> NoReturn:
-    """Raise the error for the import of a PyFlink package that does not exist here.
-
-    Raises:
-        UnsupportedModuleError: always.
-    """
-    name = module.rpartition(".")[2]
-    raise UnsupportedModuleError(
-        f"{module} is not supported: {UNSUPPORTED_PACKAGES[name]}",
-        hint=_ALTERNATIVES[name],
-        name=module,
     )
 
 

@@ -16,19 +16,17 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from headrace.common._unsupported import UNSUPPORTED_PACKAGES
 from headrace.errors import UnsupportedModuleError
 
 PYFLINK_VERSION = "2.3.0"
 """The version of PyFlink whose names are provided."""
 
 _ROOT = "pyflink"
-_MIRRORED_PACKAGES = ("common", "datastream", "metrics")
+_MIRRORED_PACKAGES = ("common", "datastream", "metrics", "table")
 """Packages with the same path in Headrace."""
 
 _JVM = "Flink's JVM is not there"
 _REASONS = {
-    **UNSUPPORTED_PACKAGES,
     "cep": "PyFlink has no patterns of events; import headrace.cep",
     "dataset": "Flink removed the DataSet API; use the DataStream API in batch mode",
     "java_gateway": _JVM,

@@ -10,13 +10,11 @@ from types import FunctionType
 from typing import Any
 
 import headrace
-from headrace.common import _unsupported as unsupported
 
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(headrace.__path__, "headrace.")
     if not module.name.endswith("__main__")
-    and module.name.partition(".")[2] not in unsupported.UNSUPPORTED_PACKAGES
 )
 
 

@@ -21,10 +21,9 @@ from headrace.cli.check.values import (
     ProgramModule,
     ThirdParty,
 )
-from headrace.common._unsupported import UNSUPPORTED_PACKAGES, is_unsupported
+from headrace.common._unsupported import is_unsupported
 
 _SETTERS = ("set_string", "set_integer", "set_boolean", "set_float", "set_bytearray")
-_SQL_METHODS = ("execute_sql", "sql_query", "sql_update", "add_insert_sql", "explain_sql")
 _PATTERN = re.compile(r"\bMATCH_RECOGNIZE\s*\(", re.IGNORECASE)
 _BUILTIN = {name for kind in (str, bytes, list, dict, set, int) for name in dir(kind)}
 
@@ -101,15 +100,12 @@ class Expressions(Imports):
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 given = [each.value for each in node.args[1:2] if isinstance(each, ast.Constant)]
                 self._report(key, key.value, finding_of_key(key.value, *given))
-        unknown = function is None or isinstance(function, ThirdParty)
-        if unknown and isinstance(node.func, ast.Attribute) and node.func.attr in _SQL_METHODS:
-            self._report_missing(node.func, f"{node.func.attr}(…)", UNSUPPORTED_PACKAGES["table"])
         return values.result_of_call(function)
 
     def visit_Constant(self, node: ast.Constant) -> None:
         """Note a use of SQL for a text with an SQL pattern (MATCH_RECOGNIZE)."""
         if isinstance(node.value, str) and _PATTERN.search(node.value):
-            reason = f"{UNSUPPORTED_PACKAGES['table']}: headrace.cep has patterns of events"
+            reason = "not supported in SQL; headrace.cep has patterns of events"
             self._report_missing(node, "MATCH_RECOGNIZE", reason)
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
