@@ -12,7 +12,7 @@ from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.errors import SqlValidationError
 from headrace.sql.catalog.objects import CatalogTable, PlanView, kind_of
-from headrace.sql.resolve.refusals import refuse
+from headrace.sql.refusals import refuse
 from headrace.table._planning.elements import rows_of_elements, rows_of_frame
 from headrace.table._planning.session import SqlSession, parsed_path
 from headrace.table.environment_settings import EnvironmentSettings
