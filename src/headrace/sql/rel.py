@@ -64,6 +64,10 @@ class Scan(Rel):
     table: tuple[str, ...]
     fields: Columns
     options: tuple[tuple[str, str], ...] = ()
+    metadata: tuple[tuple[str, str], ...] = ()
+    """The columns of metadata, each with its key."""
+    primary_key: tuple[str, ...] = ()
+    partitioned_by: tuple[str, ...] = ()
 
     @property
     def columns(self) -> Columns:

@@ -19,7 +19,6 @@ from headrace.sql.types import (
     BooleanType,
     BytesType,
     CharacterType,
-    DateType,
     IntegerType,
     MapType,
     NullType,
@@ -27,7 +26,6 @@ from headrace.sql.types import (
     SqlType,
     TimestampLtzType,
     TimestampType,
-    TimeType,
 )
 
 Parameter = Callable[[SqlType], SqlType | None]
@@ -73,11 +71,6 @@ def a_bigint(kind: SqlType) -> SqlType | None:
     return BIGINT.with_nullable(kind.nullable) if isinstance(kind, IntegerType | NullType) else None
 
 
-def an_integer(kind: SqlType) -> SqlType | None:
-    """Accept an integer, as it is."""
-    return _accepted(kind, IntegerType, INT)
-
-
 def a_double(kind: SqlType) -> SqlType | None:
     """Accept a number, as DOUBLE."""
     return DOUBLE.with_nullable(kind.nullable) if isinstance(kind, NumericType | NullType) else None
@@ -101,12 +94,6 @@ def a_map(kind: SqlType) -> SqlType | None:
 def a_timestamp(kind: SqlType) -> SqlType | None:
     """Accept a timestamp of either kind."""
     return kind if isinstance(kind, TimestampType | TimestampLtzType) else None
-
-
-def a_time_point(kind: SqlType) -> SqlType | None:
-    """Accept a date, a time or a timestamp."""
-    times = DateType | TimeType | TimestampType | TimestampLtzType
-    return kind if isinstance(kind, times) else None
 
 
 def anything(kind: SqlType) -> SqlType | None:

@@ -6,7 +6,7 @@ import math
 import re
 from calendar import monthrange
 from datetime import date, datetime
-from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 
 EXACT = Context(prec=700, rounding=ROUND_HALF_UP)
@@ -110,13 +110,6 @@ def fit_decimal(
     rounded = number.quantize(Decimal(1).scaleb(-scale), rounding, EXACT)
     return rounded if abs(rounded) < Decimal(10) ** (precision - scale) else None
 
-
-def truncate_decimal(number: Decimal, scale: int) -> Decimal:
-    """Return a number with at most ``scale`` digits after the point, the others left out."""
-    return number.quantize(Decimal(1).scaleb(-scale), ROUND_DOWN, EXACT)
-
-
-# Dates and times. Moments are integers: nanoseconds since the epoch, without a zone.
 
 DAY_NS = 86_400_000_000_000
 _EPOCH_DAY = date(1970, 1, 1).toordinal()

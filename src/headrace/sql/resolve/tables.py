@@ -57,7 +57,19 @@ def table_plan(
     """
     options = {**dict(definition.options), **hints}
     given = _with_key(read_columns(definition), definition.primary_key)
-    scan = Scan(path, given, tuple(sorted(options.items())))
+    key = definition.primary_key
+    scan = Scan(
+        path,
+        given,
+        tuple(sorted(options.items())),
+        tuple(
+            (each.name, each.key or each.name)
+            for each in definition.columns
+            if isinstance(each, MetadataColumn)
+        ),
+        () if key is None else key.columns,
+        definition.partitioned_by,
+    )
     scope = _scope_of(given)
     by_name = {column.name: column for column in given}
     names, expressions = [], list[Expression]()

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from headrace.errors import SqlValidationError, UnsupportedError
+from headrace.errors import UnsupportedError
 from headrace.sql.dialect.nodes import TypedLiteral, TypeName
 from headrace.sql.types import DATE, SqlType, TimestampType, TimeType
 
@@ -121,17 +121,6 @@ def units(name: str, unit: str, *arguments: Any) -> exp.Expr:
 def type_name(kind: SqlType) -> exp.Expr:
     """Return the tree of a type."""
     return TypeName(this=kind)
-
-
-def field_path(tree: exp.Expr) -> str:
-    """Return the name of a column.
-
-    Raises:
-        SqlValidationError: the tree is not one.
-    """
-    if not isinstance(tree, exp.Column):
-        raise SqlValidationError(f"a column is needed, not {tree.sql()}")
-    return tree.name
 
 
 def joined(kind: type[exp.Expr], parts: Sequence[Any]) -> exp.Expr:

@@ -9,12 +9,13 @@ from typing import Any, NoReturn, Self
 from headrace.common._options.values import ValueKind
 from headrace.common.serialization import BulkWriterFactory
 from headrace.connector import BadRecord, Chunk, ColumnChunk
-from headrace.datastream.formats._file_format import FileFormat, FileStats
+from headrace.datastream.formats._file_format import FileFormat
 from headrace.datastream.formats._parquet.reader import ParquetFormat
 from headrace.datastream.formats._parquet.writers import ParquetWriterFactory
 from headrace.errors import SqlValidationError
 from headrace.runtime.columns.shapes import NAMED_ROWS
 from headrace.sql.rel import Columns
+from headrace.table._formats.column_files import ColumnFiles
 from headrace.table._formats.format import BulkTableFormat, Decoded
 from headrace.table._options import TableOption
 
@@ -64,23 +65,10 @@ class ParquetTableFormat(BulkTableFormat):
 
 
 @dataclass(frozen=True)
-class ParquetFiles(FileFormat):
+class ParquetFiles(ColumnFiles):
     """Reads Parquet files as columns of a table; a column that a file lacks is NULL."""
 
     of: ParquetTableFormat
-
-    def measure(self, path: str, extent: int | None = None) -> FileStats:
-        return self._files.measure(path, extent)
-
-    def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
-        return self._files.cuts(path, start, end, max_range_bytes)
-
-    def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
-        for chunk in self.read_columns(path, start, end, extent):
-            if isinstance(chunk, Chunk):
-                yield chunk
-            else:
-                yield Chunk(NAMED_ROWS(chunk.batch))
 
     def read_columns(
         self, path: str, start: int, end: int, extent: int

@@ -11,8 +11,9 @@ from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.data_stream import DataStream
 from headrace.sql.evaluate import compile_expressions
 from headrace.sql.functions.function import Session
+from headrace.sql.refusals import refuse
 from headrace.sql.rel import Scan, StreamScan, Values
-from headrace.table._connectors.connector import TableRequest, TableSource
+from headrace.table._connectors.connector import MetadataColumn, TableRequest, TableSource
 from headrace.table._connectors.registry import find_connector
 
 if TYPE_CHECKING:
@@ -71,8 +72,14 @@ class TableStreams:
                 scan.table[-1],
                 scan.fields,
                 options,
+                tuple(MetadataColumn(name, key) for name, key in scan.metadata),
+                scan.primary_key,
+                scan.partitioned_by,
                 batch=self._batch,
                 time_zone=self._time_zone,
             )
-            found = self._sources[scan] = connector.source(request)
+            found = connector.source(request)
+            if found.mode.by_key:
+                refuse(f"reading a table of upserts ({scan.table[-1]})")
+            self._sources[scan] = found
         return found

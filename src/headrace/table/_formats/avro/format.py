@@ -23,12 +23,13 @@ from headrace.datastream.formats._avro.messages import (
     AvroSerializationSchema,
 )
 from headrace.datastream.formats._avro.schema import AvroSchema
-from headrace.datastream.formats._file_format import FileFormat, FileStats
+from headrace.datastream.formats._file_format import FileFormat
 from headrace.errors import DecodeError, SqlValidationError
 from headrace.runtime.columns.shapes import NAMED_ROWS
 from headrace.sql.rel import Columns
 from headrace.table._formats.avro.schema import schema_of_columns
 from headrace.table._formats.avro.values import record_converter, records_of
+from headrace.table._formats.column_files import ColumnFiles
 from headrace.table._formats.format import BulkTableFormat, Decoded
 from headrace.table._formats.rows import RowsBuilder
 from headrace.table._options import TableOption
@@ -116,23 +117,10 @@ def decode_messages(
 
 
 @dataclass(frozen=True)
-class AvroFiles(FileFormat):
+class AvroFiles(ColumnFiles):
     """Reads container files as columns."""
 
     of: AvroTableFormat
-
-    def measure(self, path: str, extent: int | None = None) -> FileStats:
-        return self._files.measure(path, extent)
-
-    def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
-        return self._files.cuts(path, start, end, max_range_bytes)
-
-    def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
-        for chunk in self.read_columns(path, start, end, extent):
-            if isinstance(chunk, Chunk):
-                yield chunk
-            else:
-                yield Chunk(NAMED_ROWS(chunk.batch))
 
     def read_columns(
         self, path: str, start: int, end: int, extent: int
