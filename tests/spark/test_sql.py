@@ -1,0 +1,64 @@
+"""SQL on Spark: a table of files, its aggregates and windows, in a stream and in a batch."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from headrace.common import Configuration
+from headrace.table import EnvironmentSettings, TableEnvironment
+
+pytestmark = pytest.mark.spark
+
+ROWS = [(f"k{number % 7}", number % 5, number) for number in range(300)]
+"""A key, a number, and a time in seconds."""
+
+
+def environment(folder: Path, batch: bool, mini_batch: bool = False) -> TableEnvironment:
+    lines = [f"{key},{number},2026-01-01 00:{at // 60:02}:{at % 60:02}" for key, number, at in ROWS]
+    (folder / "rows").mkdir()
+    (folder / "rows" / "part.csv").write_text("\n".join(lines) + "\n")
+    config = Configuration()
+    config.set_string("parallelism.default", "2")
+    config.set_string("table.exec.mini-batch.enabled", str(mini_batch).lower())
+    made = EnvironmentSettings.new_instance().with_configuration(config)
+    made = made.in_batch_mode() if batch else made.in_streaming_mode()
+    env = TableEnvironment.create(made.build())
+    env.execute_sql(
+        "CREATE TABLE t (k STRING, n INT, ts TIMESTAMP(3),"
+        " WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)"
+        f" WITH ('connector' = 'filesystem', 'path' = '{folder}/rows', 'format' = 'csv')"
+    )
+    return env
+
+
+@pytest.mark.parametrize(("batch", "mini_batch"), [(False, False), (False, True), (True, False)])
+def test_sums_by_key_in_the_end(tmp_path: Path, batch: bool, mini_batch: bool) -> None:
+    env = environment(tmp_path, batch, mini_batch)
+    table: Counter[tuple[str, int, int]] = Counter()
+    with env.execute_sql("SELECT k, COUNT(*), SUM(n) FROM t GROUP BY k").collect() as rows:
+        for row in rows:
+            kind = row.get_row_kind().name
+            table[tuple(row)] += 1 if kind in ("INSERT", "UPDATE_AFTER") else -1
+            assert min(table.values()) >= 0  # no row is taken back before it was given
+    found = {row: count for row, count in table.items() if count}
+    expected = {
+        (key, len(numbers), sum(numbers)): 1
+        for key in {key for key, _, _ in ROWS}
+        for numbers in [[number for name, number, _ in ROWS if name == key]]
+    }
+    assert found == expected
+
+
+def test_windows(tmp_path: Path) -> None:
+    env = environment(tmp_path, batch=False)
+    query = (
+        "SELECT MINUTE(window_start), k, COUNT(*) FROM"
+        " TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' MINUTE))"
+        " GROUP BY window_start, window_end, k"
+    )
+    with env.execute_sql(query).collect() as rows:
+        found = Counter({(minute, key): count for minute, key, count in map(tuple, rows)})
+    assert found == Counter((at // 60, key) for key, _, at in ROWS)
