@@ -46,7 +46,7 @@ def run(code: str, *path: Path) -> str:
 def test_a_name_is_imported_when_it_is_asked_for() -> None:
     code = (
         "import headrace.cep, headrace.datastream, headrace.datastream.connectors;"
-        "import headrace.testing;"
+        "import headrace.table, headrace.testing;"
         "loaded = [name for name in sys.modules if name.startswith('headrace.')];"
         "from headrace.cep import PatternProcessFunction, SimpleCondition;"
         "from headrace.datastream import MapFunction;"
