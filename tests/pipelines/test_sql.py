@@ -1,0 +1,91 @@
+"""A statement gives the same table however it is run: cut, restarted, in other key groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.common import Configuration
+from headrace.datastream import DataStream, StreamExecutionEnvironment
+from headrace.table import StreamTableEnvironment
+from headrace.testing import run_pipeline
+from tests.effort import examples
+from tests.pipelines.running import SETTINGS, in_small_pieces
+
+QUERIES = {
+    "sums": "SELECT k, COUNT(*), SUM(n), MAX(n) FROM t GROUP BY k",
+    "of sums": (
+        "SELECT c, COUNT(*), SUM(s) FROM (SELECT k, COUNT(*) AS c, SUM(n) AS s FROM t GROUP BY k)"
+        " GROUP BY c"
+    ),
+    "distinct": "SELECT DISTINCT n FROM t",
+    "of texts": "SELECT k, MIN(w), COUNT(DISTINCT w) FROM t GROUP BY k",
+    "sets": "SELECT k, n, COUNT(*) FROM t GROUP BY GROUPING SETS ((k), (n), ())",
+    "having": "SELECT k, SUM(n) FROM t GROUP BY k HAVING SUM(n) > 3",
+}
+ROWS = st.lists(
+    st.tuples(st.sampled_from("abc"), st.integers(0, 4), st.sampled_from(["x", "y", None])),
+    min_size=1,
+    max_size=25,
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_pieces() -> Iterator[None]:
+    with in_small_pieces():
+        yield
+
+
+def program(query: str, rows: list[Any], mini: bool) -> Callable[[Any], dict[str, DataStream]]:
+    def made(_: Any) -> dict[str, DataStream]:
+        options = {**SETTINGS, "table.exec.mini-batch.enabled": str(mini).lower()}
+        env = StreamExecutionEnvironment(Configuration.from_dict(options))
+        table_env = StreamTableEnvironment.create(env)
+        values = ", ".join(
+            f"('{k}', {n}, {'CAST(NULL AS STRING)' if w is None else repr(w)})" for k, n, w in rows
+        )
+        table_env.execute_sql(
+            f"CREATE TEMPORARY VIEW t AS SELECT * FROM (VALUES {values}) AS v(k, n, w)"
+        )
+        return {"found": table_env.to_changelog_stream(table_env.sql_query(query))}
+
+    return made
+
+
+def folded(rows: list[Any]) -> dict[tuple[Any, ...], int]:
+    """The table that changes make; a row is taken back only after it was given."""
+    table: Counter[tuple[Any, ...]] = Counter()
+    for row in rows:
+        table[tuple(row)] += 1 if row.get_row_kind().name in ("INSERT", "UPDATE_AFTER") else -1
+        assert table[tuple(row)] >= 0, row
+    return {row: count for row, count in table.items() if count}
+
+
+cuts = st.lists(st.integers(1, 6), max_size=6)
+
+
+@settings(max_examples=examples(12), deadline=None)
+@given(st.sampled_from(sorted(QUERIES)), ROWS, st.booleans(), cuts, cuts)
+def test_a_statement_gives_the_same_table_however_it_is_run(
+    name: str, rows: list[Any], mini: bool, some: list[int], other: list[int]
+) -> None:
+    made = program(QUERIES[name], rows, mini)
+    expected = folded(run_pipeline(program(QUERIES[name], rows, mini=False))["found"])
+    hows: list[dict[str, Any]] = [
+        {"mode": "batch"},
+        {"cuts": some, "backends": "paged", "restarts": True, "key_groups": 3, "parallelism": 2},
+        {
+            "cuts": other,
+            "backends": "paged",
+            "restarts": "savepoint",
+            "key_groups": 2,
+            "regroup": [(5, 2)],
+        },
+    ]
+    for how in hows:
+        assert folded(run_pipeline(made, **how)["found"]) == expected, (name, how)
