@@ -155,3 +155,21 @@ def test_a_stream_without_keys_is_matched_in_one_task() -> None:
 
     found = run_pipeline(program, key_groups=5, parallelism=3).only
     assert found == [("x", 8, ("k", "a", 5), ("l", "b", 8))]
+
+
+def test_an_error_of_a_condition_names_the_pattern() -> None:
+    conditions = PatternRegistry()
+    conditions.condition("fails", lambda event: event[1].nothing)
+
+    def made(_: Any) -> dict[str, DataStream]:
+        env = StreamExecutionEnvironment.get_execution_environment()
+        events = env.from_collection([("k", "a", 5)]).assign_timestamps_and_watermarks(BY_TIME)
+        stages = [{"name": "first", "where": {"condition": "fails"}}]
+        patterns = env.from_collection([({"id": "of fraud", "stages": stages}, 1)])
+        timed = patterns.assign_timestamps_and_watermarks(BY_TIME).map(lambda pair: pair[0])
+        keyed = events.key_by(lambda event: event[0])
+        return {"found": CEP.dynamic_patterns(keyed, timed, conditions).process(Found())}
+
+    with pytest.raises(AttributeError, match="nothing") as raised:
+        run_pipeline(made)
+    assert "pattern:  'of fraud'" in "\n".join(raised.value.__notes__)

@@ -16,7 +16,7 @@ from typing import Any
 
 from headrace.errors import JobError
 from headrace.runtime.loops import GENERATED_PREFIX
-from headrace.runtime.operator import NodeProgram
+from headrace.runtime.operator import NodeProgram, Operator
 from headrace.runtime.program import SinkProgram
 from headrace.runtime.state.fields import missing_fields
 
@@ -38,6 +38,10 @@ def annotate(error: BaseException) -> None:
     node: NodeProgram = variables["node"]
     built = f", built at {node.site}" if node.site else ""
     lines = [f"{node.kind + ':':<9} {node.name} (uid={node.uid or 'none'}){built}"]
+    operator = variables.get("self")
+    if isinstance(operator, Operator):
+        details = operator.failure_details().items()
+        lines += [f"{label + ':':<9} {detail}" for label, detail in details]
     if "key" in variables:
         lines.append(f"key:      {_shorten(variables['key'])}")
     if "window" in variables:

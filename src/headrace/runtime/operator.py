@@ -361,6 +361,10 @@ class Operator:
         Called by the chain after ``restore``, if another program continues the job's state.
         """
 
+    def failure_details(self) -> Mapping[str, str]:
+        """Return what an error of a user's function says more, by label; by default nothing."""
+        return {}
+
     def close(self) -> None:
         """Release what user functions hold."""
         for function in self.node.spec.functions if self.node.spec else ():

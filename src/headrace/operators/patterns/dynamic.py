@@ -325,8 +325,9 @@ class DynamicPatternsOperator(MatchingOperator[KeyMatches]):
                 self._advance(pattern.matcher, by_pattern[number], moment_ms)
             matches.forget_moment()
 
-    def _where(self) -> dict[str, str]:
-        return {"pattern": repr(self._context.pattern_id())}
+    def failure_details(self) -> dict[str, str]:
+        pattern = getattr(self._context, "_pattern", None)
+        return {} if pattern is None else {"pattern": repr(pattern.id)}
 
     # The state of a key.
 

@@ -461,17 +461,13 @@ class MatchingOperator(StatefulOperator, Generic[M]):
             raise JobError(
                 f"{self.node.name}: a key has {len(begun):,} partial matches, more than the limit"
                 f" of {limit.count:,}",
-                where={"key": repr(self.key_context.user_key())[:120], **self._where()},
+                where={"key": repr(self.key_context.user_key())[:120], **self.failure_details()},
                 hint="shorten within(), use a skip strategy, or next() or followed_by() in place of"
                 " followed_by_any(); or set limit_partial_matches()",
             )
         begun.sort(key=lambda each: each.order)
         self._dropped_counter.inc(excess)
         return begun[:excess] if limit.overflow is Overflow.DROP_OLDEST else begun[-excess:]
-
-    def _where(self) -> dict[str, str]:
-        """Return what an error says of the pattern."""
-        return {}
 
     # The state of a key.
 
