@@ -18,5 +18,11 @@ MINI_BATCH: ConfigOption[bool] = ConfigOption(
     "Whether GROUP BY gives the last change of each key in a micro-batch only, and rows are put"
     " together before they are sent. If false, each row gives its change.",
 )
+STATE_TTL: ConfigOption[int] = ConfigOption(
+    "table.exec.state.ttl",
+    ValueKind.DURATION,
+    0,
+    "How long the state of a key is kept after its last change. Only 0 is supported: without end.",
+)
 
-TABLE_OPTIONS = (TIME_ZONE, MINI_BATCH)
+TABLE_OPTIONS = (TIME_ZONE, MINI_BATCH, STATE_TTL)

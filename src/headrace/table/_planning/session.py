@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.common._options import catalogue as options
-from headrace.common._options.table import MINI_BATCH, TIME_ZONE
+from headrace.common._options.table import MINI_BATCH, STATE_TTL, TIME_ZONE
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.types import row_of
 from headrace.datastream.data_stream import DataStream
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
 
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
     from headrace.table.table_descriptor import TableDescriptor
-
-
-STATE_TTL = "table.exec.state.ttl"
 
 
 @dataclass(frozen=True)
@@ -344,8 +341,8 @@ class SqlSession:
 
     def _lowering(self) -> Lowering:
         configuration = self.env._configuration
-        if str(configuration.value_of(STATE_TTL) or "0").split()[0].rstrip("msdh") != "0":
-            refuse(f"the option {STATE_TTL}")
+        if options.read(configuration, STATE_TTL):
+            refuse(f"the option {STATE_TTL.key}")
         streams = TableStreams(
             self.env, self._program_streams, batch=self.batch, time_zone=self.time_zone
         )
