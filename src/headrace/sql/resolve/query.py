@@ -112,15 +112,9 @@ class QueryResolver:
             star = item.this if isinstance(item, exp.Column) else item
             if isinstance(star, exp.Star):
                 alias = item.table if isinstance(item, exp.Column) else None
-                if not scope.sources:
-                    raise SqlValidationError("SELECT * needs FROM")
-                for source in scope.sources:
-                    if alias is None or source.alias == alias:
-                        for name in source.names:
-                            tree = exp.column(name, source.alias, quoted=True)
-                            items.append((name, tree))
-                if alias is not None:
-                    scope.select_all(alias)  # refuses one that is not there
+                for source in scope.of_star(alias or None):
+                    for name in source.names:
+                        items.append((name, exp.column(name, source.alias, quoted=True)))
             elif isinstance(item, exp.Alias):
                 items.append((item.alias, item.this))
             elif isinstance(item, exp.Column | exp.Dot):

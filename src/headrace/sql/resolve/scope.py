@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from headrace.errors import SqlValidationError
-from headrace.sql.expressions import ColumnRef, Expression
+from headrace.sql.expressions import Expression
 from headrace.sql.rel import Columns, reference
 
 
@@ -66,18 +66,18 @@ class Scope:
             hint=f"did you mean {near[0]!r}?" if near else None,
         )
 
-    def select_all(self, alias: str | None = None) -> list[tuple[str, ColumnRef]]:
-        """Return what ``*``, or ``alias.*``, stands for: names, and columns."""
-        sources = [each for each in self.sources if alias is None or each.alias == alias]
-        if not sources:
+    def of_star(self, alias: str | None) -> list[Source]:
+        """Return the relations that ``alias.*`` stands for, or ``*``.
+
+        Raises:
+            SqlValidationError: there is none.
+        """
+        found = [each for each in self.sources if alias is None or each.alias == alias]
+        if not found:
             raise SqlValidationError(
                 f"there is no table {alias!r} in FROM" if alias else "SELECT * needs FROM"
             )
-        return [
-            (name, reference(column))
-            for source in sources
-            for name, column in zip(source.names, source.columns, strict=True)
-        ]
+        return found
 
 
 def unique_names(names: Iterable[str]) -> tuple[str, ...]:
