@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -66,6 +67,14 @@ def folded(rows: list[Any]) -> dict[tuple[Any, ...], int]:
     return {row: count for row, count in table.items() if count}
 
 
+def of_duckdb(query: str, rows: list[Any]) -> dict[tuple[Any, ...], int]:
+    """The answer of another engine over all rows."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t (k VARCHAR, n INTEGER, w VARCHAR)")
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+        return dict(Counter(connection.execute(query).fetchall()))
+
+
 cuts = st.lists(st.integers(1, 6), max_size=6)
 
 
@@ -75,8 +84,9 @@ def test_a_statement_gives_the_same_table_however_it_is_run(
     name: str, rows: list[Any], mini: bool, some: list[int], other: list[int]
 ) -> None:
     made = program(QUERIES[name], rows, mini)
-    expected = folded(run_pipeline(program(QUERIES[name], rows, mini=False))["found"])
+    expected = of_duckdb(QUERIES[name], rows)
     hows: list[dict[str, Any]] = [
+        {},
         {"mode": "batch"},
         {"cuts": some, "backends": "paged", "restarts": True, "key_groups": 3, "parallelism": 2},
         {
