@@ -24,7 +24,7 @@ def untold(monkeypatch: pytest.MonkeyPatch) -> None:
         "state.backend.forst.cache.dir",
         "s3.access-key",
         "fs.s3a.endpoint",
-        "table.exec.state.ttl",
+        "table.exec.rank.topn-cache-size",
         "traces.reporter.mine.factory.class",
     ],
 )
