@@ -8,7 +8,7 @@ __all__ = [
     "MapView",
 ]
 
-_REASON = "aggregate functions of users are not supported yet"
+_REASON = "aggregate functions of users are not supported"
 DataView = unsupported("headrace.table.data_view.DataView", _REASON)
 ListView = unsupported("headrace.table.data_view.ListView", _REASON)
 MapView = unsupported("headrace.table.data_view.MapView", _REASON)

@@ -39,9 +39,9 @@ __all__ = [
     "WindowGroupedTable",
 ]
 
-_JOINS = "joins of tables are not supported yet"
-_ROWS = "functions of whole rows are not supported yet: use select() with functions of columns"
-_TABLE_AGGREGATES = "aggregate functions of users are not supported yet"
+_JOINS = "joins of tables are not supported"
+_ROWS = "functions of whole rows are not supported: use select() with functions of columns"
+_TABLE_AGGREGATES = "aggregate functions of users are not supported"
 
 
 class Table:
@@ -223,9 +223,9 @@ class Table:
     left_outer_join = unsupported_method(_JOINS)
     right_outer_join = unsupported_method(_JOINS)
     full_outer_join = unsupported_method(_JOINS)
-    join_lateral = unsupported_method("table functions in joins are not supported yet")
-    left_outer_join_lateral = unsupported_method("table functions in joins are not supported yet")
-    over_window = unsupported_method("OVER windows are not supported yet")
+    join_lateral = unsupported_method("table functions in joins are not supported")
+    left_outer_join_lateral = unsupported_method("table functions in joins are not supported")
+    over_window = unsupported_method("OVER windows are not supported")
     map = unsupported_method(_ROWS)
     flat_map = unsupported_method(_ROWS)
     aggregate = unsupported_method(_TABLE_AGGREGATES)
@@ -359,18 +359,18 @@ def _with_named_keys(table: Table, keys: Sequence[exp.Expr]) -> tuple[Table, lis
 
 
 class OverWindowedTable:
-    """A table with OVER windows, which are not supported yet."""
+    """A table with OVER windows, which are not supported."""
 
-    select = unsupported_method("OVER windows are not supported yet")
+    select = unsupported_method("OVER windows are not supported")
 
 
 class AggregatedTable:
-    """A table with an aggregate function of a user, which are not supported yet."""
+    """A table with an aggregate function of a user, which are not supported."""
 
     select = unsupported_method(_TABLE_AGGREGATES)
 
 
 class FlatAggregateTable:
-    """A table with a table aggregate function, which are not supported yet."""
+    """A table with a table aggregate function, which are not supported."""
 
     select = unsupported_method(_TABLE_AGGREGATES)

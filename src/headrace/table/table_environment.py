@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 
-_FUNCTIONS = "functions of users are not supported in SQL yet"
+_FUNCTIONS = "functions of users are not supported in SQL"
 _JAVA = "there is no JVM that has the class"
 _PLANS = "plans are not stored: a job's state goes on by ids of what it computes"
 _MODELS = "models are not supported"
@@ -299,7 +299,7 @@ def _session(env: StreamExecutionEnvironment, settings: EnvironmentSettings) -> 
     )
 
 
-_STREAMS = "streams as tables are not supported yet: use from_elements, or a connector"
+_STREAMS = "streams as tables are not supported: use from_elements, or a connector"
 
 
 class StreamTableEnvironment(TableEnvironment):

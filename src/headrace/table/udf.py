@@ -27,7 +27,7 @@ __all__ = [
     "udtf",
 ]
 
-_REASON = "functions of users are not supported in SQL yet"
+_REASON = "functions of users are not supported in SQL"
 FunctionContext = unsupported("headrace.table.udf.FunctionContext", _REASON)
 UserDefinedFunction = unsupported("headrace.table.udf.UserDefinedFunction", _REASON)
 ScalarFunction = unsupported("headrace.table.udf.ScalarFunction", _REASON)

@@ -103,15 +103,8 @@ def running_results(
 
     if not len(codes):
         return FoldedRows(values, np.empty(0, np.int64))
-    # numpy's stable sort of one- and two-byte integers is a radix sort.
-    small = codes.astype(np.uint16) if int(codes.max()) < 1 << 16 else codes
-    order = np.argsort(small, kind="stable")
-    by_key, sorted_values = codes[order], values[order]
-    begins = np.empty(len(codes), bool)
-    begins[0] = True
-    np.not_equal(by_key[1:], by_key[:-1], out=begins[1:])
-    starts = np.flatnonzero(begins)
-    counts = np.diff(starts, append=len(codes))
+    order, begins, starts, counts = runs_of_keys(codes)
+    sorted_values = values[order]
     if fold.aggregate.kind == "sum" and values.dtype == np.int64:
         if not sums_fit(values, result_count, int(counts.max())):
             return None
@@ -119,7 +112,8 @@ def running_results(
         total = np.cumsum(sorted_values)
         folded = total - np.repeat(total[starts] - sorted_values[starts], counts)
     else:
-        folded = _accumulate_by_key(fold, sorted_values, starts, counts)
+        folded = sorted_values.copy()
+        accumulate_by_key(fold.aggregate.kind, folded, starts, counts)
     if isinstance(fold, ExtremeRecord):
         changes = begins.copy()
         changes[1:] |= folded[1:] != folded[:-1]
@@ -131,19 +125,46 @@ def running_results(
     return result
 
 
-def _accumulate_by_key(fold: RecordFold, by_key: Array, starts: Array, counts: Array) -> Array:
-    """Accumulate the values of each key in their order, with numpy's ``accumulate``."""
+class KeyRuns(NamedTuple):
+    """Rows sorted by key, those of a key in their order.
+
+    ``order``: the rows. ``begins``: whether a sorted row is the first of its key. ``starts`` and
+    ``counts``: of each key, where its rows start, and how many they are.
+    """
+
+    order: Array
+    begins: Array
+    starts: Array
+    counts: Array
+
+
+def runs_of_keys(codes: Array) -> KeyRuns:
+    """Sort rows by their keys' codes, which are not empty."""
+    import numpy as np
+
+    # numpy's stable sort of one- and two-byte integers is a radix sort.
+    small = codes.astype(np.uint16) if int(codes.max()) < 1 << 16 else codes
+    order = np.argsort(small, kind="stable")
+    by_key = codes[order]
+    begins = np.empty(len(codes), bool)
+    begins[0] = True
+    np.not_equal(by_key[1:], by_key[:-1], out=begins[1:])
+    starts = np.flatnonzero(begins)
+    return KeyRuns(order, begins, starts, np.diff(starts, append=len(codes)))
+
+
+def accumulate_by_key(kind: AggregateKind, folded: Array, starts: Array, counts: Array) -> None:
+    """Accumulate the values of each key in place, in their order, with numpy's ``accumulate``."""
     import numpy as np
 
     ufuncs = {"sum": np.add, "min": np.minimum, "max": np.maximum}
-    accumulate, folded = ufuncs[fold.aggregate.kind].accumulate, by_key.copy()
+    accumulate = ufuncs[kind].accumulate
     several = counts > 1
     ends = (starts + counts)[several].tolist()
     with np.errstate(all="ignore"):  # no warnings, as for Python's floats
         for start, end in zip(starts[several].tolist(), ends, strict=True):
             of_key = folded[start:end]
             accumulate(of_key, out=of_key)
-    return folded
 
 
 def final_results(

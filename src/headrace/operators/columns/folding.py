@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from headrace.operators.columns.gathering import first_rows
 from headrace.operators.columns.vectors import VectorAggregates
 
 if TYPE_CHECKING:
@@ -46,8 +47,7 @@ class FoldedKeys:
             self._numbers[distinct[place]] = len(self._numbers)
         self.before = [np.concatenate(pair) for pair in zip(self.before, loaded, strict=True)]
         self.now = [np.concatenate(pair) for pair in zip(self.now, loaded, strict=True)]
-        first = np.empty(len(distinct), np.int64)
-        first[codes[::-1]] = np.arange(len(codes))[::-1]  # the first row of each key stays
+        first = first_rows(codes, len(distinct))
         self._rows.append(batch.select(self._columns).take(pa.array(first[places])))
 
     def add(self, codes: Array, distinct: Sequence[Any], contributions: Sequence[Array]) -> None:

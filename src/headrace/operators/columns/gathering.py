@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from headrace.runtime.columns.keys import ColumnKeys
 
 MAX_ROWS = 32_768
-"""So many rows are gathered at most before they become columns."""
+"""The most rows that are gathered before they become columns."""
 
 
 def columns_of_rows(
@@ -128,6 +128,29 @@ class KeyedColumnOperator(StatefulOperator):
         self.take(columns_of_rows(values, timestamps, self._schema), codes, [*numbers])
 
 
-KINDS = (RowKind.INSERT, RowKind.UPDATE_BEFORE, RowKind.UPDATE_AFTER, RowKind.DELETE)
-INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = (kind.value for kind in KINDS)
+INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = (kind.value for kind in RowKind)
 """Row kinds as they stand in the kinds of columns."""
+
+
+def retracted(columns: Columns) -> np.ndarray[Any, Any] | None:
+    """Return which rows take an earlier one back; None: none does."""
+    kinds = columns.kinds
+    return None if kinds is None else (kinds == UPDATE_BEFORE) | (kinds == DELETE)
+
+
+def first_rows(codes: np.ndarray[Any, Any], keys: int) -> np.ndarray[Any, Any]:
+    """Return the first row of each key."""
+    import numpy as np
+
+    first = np.empty(keys, np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]  # of several assignments the last one counts
+    return first
+
+
+def last_rows(codes: np.ndarray[Any, Any], keys: int) -> np.ndarray[Any, Any]:
+    """Return the last row of each key."""
+    import numpy as np
+
+    last = np.empty(keys, np.int64)
+    last[codes] = np.arange(len(codes))  # of several assignments the last one counts
+    return last

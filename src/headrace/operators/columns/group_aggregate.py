@@ -16,9 +16,10 @@ from headrace.operators.columns.accumulator import Aggregated
 from headrace.operators.columns.changes import Changes, changed_rows
 from headrace.operators.columns.folding import FoldedKeys
 from headrace.operators.columns.gathering import (
-    DELETE,
-    UPDATE_BEFORE,
     KeyedColumnOperator,
+    first_rows,
+    last_rows,
+    retracted,
 )
 from headrace.operators.columns.local_aggregate import LocalAggregateSpec
 from headrace.operators.columns.vectors import VectorAggregates
@@ -99,6 +100,7 @@ class GroupAggregateOperator(KeyedColumnOperator):
         self._spec = spec
         self._accumulators = [each.accumulator for each in spec.aggregates]
         self._vectors = vectors
+        self._folds = spec.folds and spec.emits == "each"
         self._gives_each = spec.emits == "each" and not spec.folds
         self._before: dict[Any, list[Any] | None]
         """The results of keys before the micro-batch, of those that it has reached."""
@@ -117,26 +119,30 @@ class GroupAggregateOperator(KeyedColumnOperator):
         """Add and retract rows: all at once where the aggregates allow it, otherwise each."""
         if not len(columns):
             return
-        kinds = columns.kinds
-        minus = None if kinds is None else ((kinds == UPDATE_BEFORE) | (kinds == DELETE))
+        minus = retracted(columns)
         if self._folded is not None:
             self._fold(self._folded, columns.batch, codes, distinct, minus)
             return
         backend = self.key_context.backend
-        entries = [backend.enter(key) for key in distinct]
-        states = [entry.get(SLOT) for entry in entries]
-        if self._spec.folds and self._spec.emits == "each":
+        states = [backend.enter(key).get(SLOT) for key in distinct]
+        if self._folds:
             self._remember(columns.batch, codes, distinct, states)
         take = self._take_at_once if self._vectors is not None else self._take_each
         made = take(columns, codes, minus, states)
-        for key, entry, state in zip(distinct, entries, states, strict=True):
+        self._store(distinct, states)
+        if made is not None:
+            self.outputs.columns(made)
+
+    def _store(self, keys: Sequence[Any], states: Sequence[list[Any] | None]) -> None:
+        """Store the states of keys; a key without rows has none."""
+        backend = self.key_context.backend
+        for key, state in zip(keys, states, strict=True):
+            entry = backend.enter(key)
             if state is not None:
                 entry[SLOT] = state
             else:
                 entry.pop(SLOT, None)
             backend.changed(key)
-        if made is not None:
-            self.outputs.columns(made)
 
     def _fold(
         self,
@@ -175,15 +181,14 @@ class GroupAggregateOperator(KeyedColumnOperator):
         if not self._gives_each:
             totals = vectors.totals(codes, contributions, before)
             if spec.gets_partials or minus is None or int(totals[0].min()) >= 0:
-                states[:] = [s if s[0] > 0 else None for s in vectors.store(totals)]
+                states[:] = vectors.store(totals)
                 return None
             return self._take_each(columns, codes, minus, states)
         after, previous = vectors.running(codes, contributions, before)
         if minus is not None and int(after[0].min()) < 0:
             return self._take_each(columns, codes, minus, states)  # some were never added
-        last = _last_rows(codes, len(states))
-        stored = vectors.store([array[last] for array in after])
-        states[:] = [state if state[0] > 0 else None for state in stored]
+        last = last_rows(codes, len(states))
+        states[:] = vectors.store([array[last] for array in after])
         return changed_rows(spec, batch, vectors, before, after, previous)
 
     def _take_each(
@@ -228,7 +233,6 @@ class GroupAggregateOperator(KeyedColumnOperator):
         states: list[list[Any] | None],
     ) -> None:
         """Keep the results of keys that the micro-batch reaches for the first time."""
-        import numpy as np
         import pyarrow as pa
 
         added = [place for place, key in enumerate(distinct) if key not in self._before]
@@ -237,8 +241,7 @@ class GroupAggregateOperator(KeyedColumnOperator):
         for place in added:
             state = states[place]
             self._before[distinct[place]] = None if state is None else self._results(state)
-        first = np.empty(len(distinct), np.int64)
-        first[codes[::-1]] = np.arange(len(codes))[::-1]  # the first row of each key stays
+        first = first_rows(codes, len(distinct))
         rows = batch.select([*self._spec.keys]).take(pa.array(first[added]))
         self._key_rows.append(rows)
 
@@ -263,21 +266,15 @@ class GroupAggregateOperator(KeyedColumnOperator):
         import numpy as np
 
         assert self._vectors is not None, "only such aggregates are folded"
-        backend, rows = self.key_context.backend, folded.now[0]
-        for key, state in zip(folded.keys, self._vectors.store(folded.now), strict=True):
-            entry = backend.enter(key)
-            if state[0] > 0:
-                entry[SLOT] = state
-            else:
-                entry.pop(SLOT, None)
-            backend.changed(key)
+        keys = folded.keys
+        self._store(keys, self._vectors.store(folded.now))
         made = changed_rows(
             self._spec,
             folded.key_columns(),
             self._vectors,
             folded.before,
             folded.now,
-            np.arange(len(rows)),
+            np.arange(len(keys)),
         )
         self._forget()
         if made is not None:
@@ -291,7 +288,7 @@ class GroupAggregateOperator(KeyedColumnOperator):
     def _forget(self) -> None:
         self._before, self._key_rows = {}, []
         self._folded = None
-        if self._vectors is not None and self._spec.folds and self._spec.emits == "each":
+        if self._vectors is not None and self._folds:
             self._folded = FoldedKeys(self._vectors, self._spec.keys)
 
     def _results(self, state: list[Any]) -> list[Any]:
@@ -321,15 +318,6 @@ class GroupAggregateOperator(KeyedColumnOperator):
 
     def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Do nothing: it sets no timers."""
-
-
-def _last_rows(codes: np.ndarray[Any, Any], keys: int) -> np.ndarray[Any, Any]:
-    """Return the last row of each key."""
-    import numpy as np
-
-    last = np.empty(keys, np.int64)
-    last[codes] = np.arange(len(codes))  # of several assignments the last one counts
-    return last
 
 
 def _argument_rows(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.operators.columns.gathering import DELETE, UPDATE_BEFORE, ColumnOperator
+from headrace.operators.columns.gathering import ColumnOperator, retracted
 from headrace.operators.columns.vectors import VectorAggregates
 from headrace.operators.combine_policy import CombinePolicy
 from headrace.runtime.operator import Operator, OperatorSpec, PushWatermark, Traits
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns
 
 MAX_ROWS = 1 << 19
-"""So many rows are held at most."""
+"""The most rows that are held."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,7 @@ class LocalAggregateOperator(ColumnOperator):
         self._count = 0
 
     def take(self, columns: Columns) -> None:
-        kinds = columns.kinds
-        minus = None if kinds is None else ((kinds == UPDATE_BEFORE) | (kinds == DELETE))
-        partials = self._vectors.combined(columns.batch, self._keys, minus)
+        partials = self._vectors.combined(columns.batch, self._keys, retracted(columns))
         if not self._policy.should_combine(len(columns)):
             self._send()
             self._emit(partials)
@@ -84,7 +82,7 @@ class LocalAggregateOperator(ColumnOperator):
         self._send()
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """Pass the watermark on: what is held belongs to no time."""
+        """Pass the watermark on at once: the results of GROUP BY have no timestamps."""
         self._flush()
         push_watermark(watermark, idle)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
+from headrace.operators.aggregates.kernels import accumulate_by_key, runs_of_keys
 from headrace.operators.columns.accumulator import Accumulator, Aggregated
 
 if TYPE_CHECKING:
@@ -177,13 +178,14 @@ class VectorAggregates:
                 array[places] = values
         return parts
 
-    def store(self, parts: Sequence[Array]) -> list[list[Any]]:
-        """Return states, as ``load`` takes them."""
+    def store(self, parts: Sequence[Array]) -> list[list[Any] | None]:
+        """Return states, as ``load`` takes them; None for keys without rows."""
         columns: list[Iterable[Any]] = [parts[0].tolist()]
         for each, where in zip(self.aggregates, self.slices, strict=True):
             numbers = [array.tolist() for array in parts[where]]
             columns.append(each.accumulator.store(numbers))  # type: ignore[attr-defined]
-        return [*map(list, zip(*columns, strict=True))]
+        states = zip(*columns, strict=True)
+        return [list(state) if state[0] > 0 else None for state in states]
 
     def results(self, parts: Sequence[Array]) -> list[Any]:
         """Return the results as Arrow arrays, one for each aggregate."""
@@ -223,14 +225,8 @@ class VectorAggregates:
         import numpy as np
 
         count = len(codes)
-        small = codes.astype(np.uint16) if len(initial[0]) < 1 << 16 else codes
-        order = np.argsort(small, kind="stable")
+        order, _, starts, counts = runs_of_keys(codes)
         by_key = codes[order]
-        begins = np.empty(count, bool)
-        begins[0] = True
-        np.not_equal(by_key[1:], by_key[:-1], out=begins[1:])
-        starts = np.flatnonzero(begins)
-        counts = np.diff(starts, append=count)
         after = []
         for part, values, before in zip(self.parts, contributions, initial, strict=True):
             of_key = values[order]
@@ -309,12 +305,16 @@ def _accumulated(
     """Return the values of each key put together one after another, from its first state on."""
     import numpy as np
 
-    ufunc = {"sum": np.add, "min": np.minimum, "max": np.maximum}[part.kind]
     found = of_key.copy()
     with np.errstate(all="ignore"):
-        found[starts] = ufunc(initial, found[starts])
-        for start, count in zip(starts.tolist(), counts.tolist(), strict=True):
-            if count > 1:
-                part_of = found[start : start + count]
-                ufunc.accumulate(part_of, out=part_of)
+        match part.kind:
+            case "min":
+                found[starts] = np.minimum(initial, found[starts])
+                accumulate_by_key("min", found, starts, counts)
+            case "max":
+                found[starts] = np.maximum(initial, found[starts])
+                accumulate_by_key("max", found, starts, counts)
+            case _:
+                found[starts] = initial + found[starts]
+                accumulate_by_key("sum", found, starts, counts)
     return found

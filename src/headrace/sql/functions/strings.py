@@ -438,7 +438,7 @@ FUNCTIONS = (
         takes(a_text, an_int, gives=STRING),
         python(lambda text, count: text * max(count, 0)),
         "REPEAT(string, count)",
-        "The text so many times.",
+        "The text, repeated a number of times.",
         ("REPEAT('ab', 2)", "abab"),
     ),
     _row(
