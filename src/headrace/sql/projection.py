@@ -9,7 +9,7 @@ from typing import Any
 from headrace.sql.evaluate import compile_condition, compile_expressions
 from headrace.sql.expressions import Expression
 from headrace.sql.functions.function import Session
-from headrace.sql.rel import Columns
+from headrace.sql.rel import Columns, arrow_schema
 from headrace.sql.types import to_arrow_schema
 
 Projected = tuple[Any, Any | None]
@@ -40,9 +40,7 @@ class Projection:
         import numpy as np
         import pyarrow as pa
 
-        given = to_arrow_schema(
-            (column.name for column in self.input), (column.type for column in self.input)
-        )
+        given = arrow_schema(self.input)
         schema = to_arrow_schema(self.names, (each.type for each in self.expressions))
         compute = compile_expressions(self.expressions, given)
         holds = None if self.condition is None else compile_condition(self.condition, given)

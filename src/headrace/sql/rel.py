@@ -8,10 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from headrace.sql.expressions import ColumnRef, Expression
-from headrace.sql.types import BIGINT, SqlType, TimestampLtzType, TimestampType
+from headrace.sql.types import (
+    BIGINT,
+    SqlType,
+    TimestampLtzType,
+    TimestampType,
+    to_arrow_schema,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,17 @@ class Rel:
     def inputs(self) -> tuple[Rel, ...]:
         """The relations that it is computed from."""
         return ()
+
+
+@dataclass(frozen=True)
+class OverInput(Rel):
+    """A relation that is computed from one other."""
+
+    input: Rel
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return (self.input,)
 
 
 @dataclass(frozen=True)
@@ -99,10 +119,9 @@ class Values(Rel):
 
 
 @dataclass(frozen=True)
-class Watermark(Rel):
+class Watermark(OverInput):
     """Makes a column the event time, with watermarks of an expression of each row."""
 
-    input: Rel
     column: str
     expression: Expression
     fields: Columns
@@ -111,16 +130,11 @@ class Watermark(Rel):
     def columns(self) -> Columns:
         return self.fields
 
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return (self.input,)
-
 
 @dataclass(frozen=True)
-class Calc(Rel):
+class Calc(OverInput):
     """Rows for which ``condition`` is true, as new columns."""
 
-    input: Rel
     names: tuple[str, ...]
     expressions: tuple[Expression, ...]
     condition: Expression | None = None
@@ -130,10 +144,6 @@ class Calc(Rel):
         return tuple(
             Column(name, each.type) for name, each in zip(self.names, self.expressions, strict=True)
         )
-
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return (self.input,)
 
 
 @dataclass(frozen=True)
@@ -158,10 +168,9 @@ class AggregateCall:
 
 
 @dataclass(frozen=True)
-class Aggregate(Rel):
+class Aggregate(OverInput):
     """Groups of rows with equal ``keys`` (columns of the input): keys, then results."""
 
-    input: Rel
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...]
 
@@ -170,10 +179,6 @@ class Aggregate(Rel):
         of_input = {each.name: each for each in self.input.columns}
         results = (Column(each.name, each.type) for each in self.calls)
         return (*(of_input[key] for key in self.keys), *results)
-
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return (self.input,)
 
 
 WindowKind = Literal["TUMBLE", "HOP", "CUMULATE", "SESSION"]
@@ -211,13 +216,12 @@ Border = Literal["start", "end", "time"]
 
 
 @dataclass(frozen=True)
-class Window(Rel):
+class Window(OverInput):
     """A window table function: each row once for each of its windows, with its borders.
 
     The last three columns are window_start, window_end and window_time.
     """
 
-    input: Rel
     window: WindowSpec
     fields: Columns
 
@@ -225,20 +229,15 @@ class Window(Rel):
     def columns(self) -> Columns:
         return self.fields
 
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return (self.input,)
-
 
 @dataclass(frozen=True)
-class WindowAggregate(Rel):
+class WindowAggregate(OverInput):
     """Groups of rows by window and ``keys``, given once, when the window ends.
 
     ``borders``: the names of the columns of the window's start, end and time that it gives, each
     with which of the three it is.
     """
 
-    input: Rel
     window: WindowSpec
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...]
@@ -254,20 +253,15 @@ class WindowAggregate(Rel):
             *(column for column, _ in self.borders),
         )
 
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return (self.input,)
-
 
 @dataclass(frozen=True)
-class Expand(Rel):
+class Expand(OverInput):
     """Each row once for each grouping set, with copies of its keys; keys outside the set are NULL.
 
     ``keys``: columns of the input; ``copies``: the names of their copies. ``sets``: the keys of
     each set. ``number``: the column with the number of the set.
     """
 
-    input: Rel
     keys: tuple[str, ...]
     copies: tuple[str, ...]
     sets: tuple[tuple[str, ...], ...]
@@ -285,20 +279,15 @@ class Expand(Rel):
     def _is_left(self, key: str) -> bool:
         return any(key not in each for each in self.sets)
 
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return (self.input,)
-
 
 @dataclass(frozen=True)
-class Unnest(Rel):
+class Unnest(OverInput):
     """Each row once for each element of an array, map or multiset, with the element's columns.
 
     ``outer``: a row without elements is given once, with NULLs. ``ordinality``: the last column is
     the element's place, from 1.
     """
 
-    input: Rel
     expression: Expression
     added: Columns
     outer: bool
@@ -307,10 +296,6 @@ class Unnest(Rel):
     @property
     def columns(self) -> Columns:
         return (*self.input.columns, *self.added)
-
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return (self.input,)
 
 
 @dataclass(frozen=True)
@@ -333,13 +318,12 @@ class Union(Rel):
 
 
 @dataclass(frozen=True)
-class Sort(Rel):
+class Sort(OverInput):
     """The first ``limit`` rows in an order, after ``offset`` rows; None: all.
 
     ``keys``: columns, each with whether it is ascending and whether NULLs come first.
     """
 
-    input: Rel
     keys: tuple[tuple[str, bool, bool], ...]
     offset: int = 0
     limit: int | None = None
@@ -348,9 +332,10 @@ class Sort(Rel):
     def columns(self) -> Columns:
         return self.input.columns
 
-    @property
-    def inputs(self) -> tuple[Rel, ...]:
-        return (self.input,)
+
+def arrow_schema(columns: Columns) -> pa.Schema:
+    """Return the Arrow schema of columns."""
+    return to_arrow_schema((each.name for each in columns), (each.type for each in columns))
 
 
 def walk(rel: Rel) -> Iterator[Rel]:
@@ -366,5 +351,6 @@ def with_inputs(rel: Rel, inputs: tuple[Rel, ...]) -> Rel:
         return rel
     if isinstance(rel, Union):
         return replace(rel, parts=inputs)
+    assert isinstance(rel, OverInput), "relations without inputs have equal ones"
     (input,) = inputs
-    return replace(rel, input=input)  # type: ignore[call-arg]
+    return replace(rel, input=input)

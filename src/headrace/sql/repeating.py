@@ -9,7 +9,7 @@ from typing import Any
 from headrace.sql.evaluate import compile_expressions
 from headrace.sql.functions.function import Session
 from headrace.sql.projection import Projected
-from headrace.sql.rel import Expand, Unnest, Window
+from headrace.sql.rel import Expand, Unnest, Window, arrow_schema
 from headrace.sql.types import (
     BIGINT,
     MapType,
@@ -17,7 +17,6 @@ from headrace.sql.types import (
     RowType,
     SqlType,
     to_arrow,
-    to_arrow_schema,
 )
 
 
@@ -40,7 +39,7 @@ class GroupingSets:
 
         expand = self.expand
         columns = expand.columns
-        schema = to_arrow_schema((c.name for c in columns), (c.type for c in columns))
+        schema = arrow_schema(columns)
         count = len(expand.sets)
 
         def repeat(batch: Any, now_ms: int) -> Projected:
@@ -76,7 +75,7 @@ class AssignedWindows:
         import pyarrow as pa
 
         spec, columns = self.window.window, self.window.columns
-        schema = to_arrow_schema((c.name for c in columns), (c.type for c in columns))
+        schema = arrow_schema(columns)
         size, slide, offset = spec.size_ms, spec.slide_ms, spec.offset_ms
         border = schema.field(len(schema) - 2).type
 
@@ -131,9 +130,9 @@ class Unnested:
 
         unnest = self.unnest
         columns, kind = unnest.columns, unnest.expression.type
-        schema = to_arrow_schema((c.name for c in columns), (c.type for c in columns))
+        schema = arrow_schema(columns)
         before = unnest.input.columns
-        given = to_arrow_schema((c.name for c in before), (c.type for c in before))
+        given = arrow_schema(before)
         compute = compile_expressions([unnest.expression], given)
         session_of = Session
 

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Self
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.serialization import BulkWriterFactory
 from headrace.datastream.formats._file_format import FileFormat
-from headrace.sql.rel import Columns
-from headrace.sql.types import to_arrow_schema
+from headrace.sql.rel import Columns, arrow_schema
 from headrace.table._options import TableOption
 
 
@@ -70,9 +69,7 @@ class TableFormat(ABC):
     @property
     def schema(self) -> Any:
         """The Arrow schema of the columns."""
-        return to_arrow_schema(
-            [column.name for column in self.columns], [column.type for column in self.columns]
-        )
+        return arrow_schema(self.columns)
 
     def __getstate__(self) -> dict[str, Any]:
         # Properties that are computed once are not pickled.

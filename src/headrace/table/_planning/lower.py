@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.datastream._build.call_site import call_site
@@ -37,12 +37,13 @@ from headrace.sql.rel import (
     Watermark,
     Window,
     WindowAggregate,
+    arrow_schema,
     reference,
 )
 from headrace.sql.repeating import AssignedWindows, GroupingSets, Unnested
 from headrace.sql.rules.changelog import INSERTS, changelog_mode
 from headrace.sql.rules.one_group import ALL, with_a_group, with_constant_key
-from headrace.sql.types import TimestampLtzType, to_arrow_schema
+from headrace.sql.types import TimestampLtzType
 from headrace.table._planning.watermarks import WATERMARK, constant_delay_ms, strategy_of
 from headrace.table._planning.windows import GroupAggregates, WindowRows, assigner_of
 
@@ -130,11 +131,11 @@ class Lowering:
         """Return the rows of a stream with some of its columns, in another order."""
         names = tuple(column.name for column in wanted)
         function = Projection(given, names, tuple(map(reference, wanted)))
-        spec = CalcSpec(function, schema_of(given), required=required)
+        spec = CalcSpec(function, arrow_schema(given), required=required)
         return stream._add(spec, call_site(), "sql")
 
     def _repeated(self, before: Rel, function: BatchFunction, name: str) -> DataStream:
-        spec = CalcSpec(function, schema_of(before.columns))
+        spec = CalcSpec(function, arrow_schema(before.columns))
         stream = self.lower(before)._add(spec, call_site(), "sql").name(name)
         return stream.set_description(f"{name}({function.summary})")
 
@@ -163,7 +164,7 @@ class Lowering:
         for each in rel.expressions if rel.condition is None else (*rel.expressions, rel.condition):
             _refuse_random(each)
         function = Projection(columns, rel.names, rel.expressions, rel.condition, self._time_zone)
-        spec = CalcSpec(function, schema_of(columns), time)
+        spec = CalcSpec(function, arrow_schema(columns), time)
         stream = self.lower(rel.input)._add(spec, call_site(), "sql")
         return stream.set_description(f"Calc({function.summary})")
 
@@ -181,8 +182,8 @@ class Lowering:
         spec = GroupAggregateSpec(
             keys,
             self._aggregates(rel.calls, rel.input.columns, given != INSERTS),
-            schema_of(before.columns),
-            schema_of(result),
+            arrow_schema(before.columns),
+            arrow_schema(result),
             retracts=given != INSERTS,
             folds=self._mini_batch,
             emits="last" if self._batch else "each",
@@ -220,7 +221,7 @@ class Lowering:
 
     def _sort(self, rel: Sort) -> DataStream:
         before = with_constant_key(rel.input)
-        schema = schema_of(before.columns)
+        schema = arrow_schema(before.columns)
         if self._batch:
             spec: OperatorSpec = SortSpec(rel.keys, rel.offset, rel.limit, schema)
         elif rel.keys or rel.limit is None:
@@ -280,11 +281,6 @@ def _chosen(columns: Columns, names: Sequence[str]) -> Columns:
 
 def _calls(calls: Sequence[AggregateCall]) -> str:
     return f"select=[{', '.join(map(str, calls))}]"
-
-
-def schema_of(columns: Columns) -> Any:
-    """Return the Arrow schema of columns."""
-    return to_arrow_schema((column.name for column in columns), (column.type for column in columns))
 
 
 def identity(rel: Rel) -> str:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common._extras import optional
 from headrace.common.types import Row, RowKind
-from headrace.sql.rel import Columns
-from headrace.sql.types import to_arrow_schema
+from headrace.sql.rel import Columns, arrow_schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +24,7 @@ def to_pandas(result: TableResult, columns: Columns) -> pd.DataFrame:
 
     with result._take() as rows:
         kept = _folded([*rows])
-    schema = to_arrow_schema((each.name for each in columns), (each.type for each in columns))
+    schema = arrow_schema(columns)
     arrays = [
         pa.array([row._values[place] for row in kept], field.type)
         for place, field in enumerate(schema)

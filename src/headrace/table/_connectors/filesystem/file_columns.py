@@ -11,12 +11,11 @@ from urllib.parse import unquote
 
 from headrace.common._storage.locations import stat_file
 from headrace.errors import SqlValidationError
-from headrace.sql.rel import Columns
+from headrace.sql.rel import Columns, arrow_schema
 from headrace.sql.types import (
     BIGINT,
     STRING,
     TimestampLtzType,
-    to_arrow_schema,
 )
 from headrace.table._connectors.connector import MetadataColumn, TableRequest
 from headrace.table._formats.moments import read_time_ms
@@ -71,9 +70,7 @@ class FileColumns:
 
     @cached_property
     def _schema(self) -> Any:
-        return to_arrow_schema(
-            [column.name for column in self.columns], [column.type for column in self.columns]
-        )
+        return arrow_schema(self.columns)
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: vars(self)[each.name] for each in fields(self)}

@@ -19,7 +19,7 @@ from headrace.datastream.connectors._kafka.source.records import (
 from headrace.datastream.connectors._kafka.source.source import KafkaSource
 from headrace.datastream.connectors._kafka.source.split import Split
 from headrace.errors import DecodeError
-from headrace.sql.types import to_arrow_schema
+from headrace.sql.rel import arrow_schema
 from headrace.table._connectors.chunks import as_rows, chunks_of
 from headrace.table._connectors.kafka.parts import MessageParts
 from headrace.table._formats.format import BadValue, Decoded
@@ -185,9 +185,7 @@ class MessageDecoding:
         of_values = zip(parts.value_columns, batch.columns, strict=True)
         kept_keys = {*columns} if parts.upserts else set()
         columns |= {name: column for name, column in of_values if name not in kept_keys}
-        types = to_arrow_schema(
-            [column.name for column in parts.columns], [column.type for column in parts.columns]
-        )
+        types = arrow_schema(parts.columns)
         for each in parts.metadata:
             made = pa.array(self._metadata(each.key, messages, stamps), _arrow_of(each.key))
             columns[each.name] = made.take(index).cast(types.field(each.name).type)
