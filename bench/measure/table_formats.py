@@ -20,9 +20,9 @@ from pyarrow import json as pyarrow_json
 
 from headrace.sql.rel import Column
 from headrace.sql.types import BIGINT, DOUBLE, STRING, TimestampType
-from headrace.table._connectors.options import read_options
 from headrace.table._formats.format import TableFormat
 from headrace.table._formats.registry import find_format, format_options, make_format
+from headrace.table._options import read_options
 
 ROWS = 13_000
 ROUNDS = 20
