@@ -108,6 +108,11 @@ CONTENDERS = {
             options={"runner": "streaming", "rules": "constant"},
         ),
         Contender(
+            "headrace-columns",
+            "headrace_peer",
+            options={"runner": "streaming", "conditions": "columns"},
+        ),
+        Contender(
             "headrace-one-phase",
             "headrace_peer",
             options={"runner": "streaming", "conf:headrace.combining.enabled": "false"},
@@ -176,6 +181,7 @@ _CSV_WINDOW_PEERS = {
 }
 _PATTERNS = {
     "headrace": (3 * MILLION, 9 * MILLION),
+    "headrace-columns": (8 * MILLION, 24 * MILLION),
     "headrace-local": (500 * THOUSAND, 2 * MILLION),
     "flink-cep": (1 * MILLION, 5 * MILLION),
 }

@@ -193,23 +193,40 @@ def columns_job(api: Api, records: Any) -> Any:
 def pattern_job(api: Api, job: str, records: Any, keys: int) -> Any:
     """The outputs of job p1, p10 or p100, for Headrace alone: of each match its key, the value of
     its small event and that of its large one."""
-    from headrace.cep import CEP, AfterMatchSkipStrategy, Pattern, PatternProcessFunction
+    below, least = workload.pattern_limits(job)
+    keyed = with_times(api, records).key_by(lambda record: record[0])
+    small, large = (lambda event: event[1] < below), (lambda event: event[1] >= least)
+    return _pairs(api, keyed, keys, small, large, 0, 1)
+
+
+def pattern_over_columns_job(api: Api, job: str, records: Any, keys: int) -> Any:
+    """The same, of rows and with conditions over columns."""
+    from headrace.table.expressions import col
 
     below, least = workload.pattern_limits(job)
+    strategy = api.common.WatermarkStrategy.for_monotonous_timestamps()
+    timed = records.assign_timestamps_and_watermarks(strategy.with_timestamp_assigner("time"))
+    value = col("value")
+    return _pairs(api, timed.key_by("key"), keys, value < below, value >= least, "key", "value")
+
+
+def _pairs(
+    api: Api, keyed: Any, keys: int, small: Any, large: Any, key_field: Any, value_field: Any
+) -> Any:
+    from headrace.cep import CEP, AfterMatchSkipStrategy, Pattern, PatternProcessFunction
 
     class Found(PatternProcessFunction):
         def process_match(self, match: Any, ctx: Any) -> Any:
-            small, large = match["small"][0], match["large"][0]
-            return ((small[0], small[1], large[1]),)
+            first, last = match["small"][0], match["large"][0]
+            return ((first[key_field], first[value_field], last[value_field]),)
 
     pattern = (
         Pattern.begin("small", AfterMatchSkipStrategy.skip_past_last_event())
-        .where(lambda event: event[1] < below)
+        .where(small)
         .followed_by("large")
-        .where(lambda event: event[1] >= least)
+        .where(large)
         .within(api.common.Duration.of_millis(workload.within_ms(keys)))
     )
-    keyed = with_times(api, records).key_by(lambda record: record[0])
     return CEP.pattern(keyed, pattern).process(Found())
 
 

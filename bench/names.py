@@ -12,6 +12,7 @@ _CONTENDERS = {
     "headrace-batch": "Headrace, batch on Spark",
     "headrace-local": "Headrace, local: one process",
     "headrace-one-phase": "Headrace, stream on Spark, one phase",
+    "headrace-columns": "Headrace, conditions over columns",
     "headrace-constant-rules": "Headrace, rules in the function",
     "headrace-cold": "Headrace, cold start",
     "headrace-warm": "Headrace, warm session",

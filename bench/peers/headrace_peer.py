@@ -1,7 +1,7 @@
 """Headrace itself. Options: ``runner`` (streaming, batch, local), ``payload`` (bytes added to each
-record), ``rules`` (job rules: broadcast, or constant in the function), ``executors``
-(local-cluster), ``events`` (1: Spark's own account of its tasks), and any configuration key as
-``conf:<key>``."""
+record), ``rules`` (job rules: broadcast, or constant in the function), ``conditions`` (of patterns:
+functions, or columns), ``executors`` (local-cluster), ``events`` (1: Spark's own account of its
+tasks), and any configuration key as ``conf:<key>``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.peers import event_log
 from bench.peers.protocol import Outcome, Task, answer
 from bench.processes import processor_seconds
 from bench.tally import LastByKey
-from headrace.common import Configuration
+from headrace.common import Configuration, Types
 from headrace.connector import Source
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource
@@ -112,6 +112,22 @@ def columns_source(task: Task) -> DataGeneratorSource:
     )
 
 
+def has_conditions_over_columns(task: Task) -> bool:
+    """Whether the job is a pattern with conditions over columns."""
+    return workload.is_pattern(task.job) and task.option("conditions", "functions") == "columns"
+
+
+def events_as_columns(task: Task) -> DataGeneratorSource:
+    """The events of a pattern's job, made as columns of a known type."""
+    make, names = workload.event_function(task.keys), workload.CSV_HEADER.split(",")
+    rows = Types.ROW_NAMED(names, [Types.LONG()] * len(names))
+    return DataGeneratorSource.of_columns(
+        lambda indexes: dict(zip(names, make(indexes), strict=True)),
+        count=task.records,
+        record_type=rows,
+    )
+
+
 def source(task: Task) -> Source:
     """What the job reads."""
     if task.job == "d":
@@ -121,6 +137,8 @@ def source(task: Task) -> Source:
         return csv_source(task)
     if task.job == "wc":
         return columns_source(task)
+    if has_conditions_over_columns(task):
+        return events_as_columns(task)
     return DataGeneratorSource(generator(task), count=task.records)
 
 
@@ -149,6 +167,8 @@ def build(task: Task, env: StreamExecutionEnvironment) -> None:
         outputs = jobs.stateless_job(api, records)
     elif task.job in ("wc", "csvw"):
         outputs = jobs.columns_job(api, records)
+    elif has_conditions_over_columns(task):
+        outputs = jobs.pattern_over_columns_job(api, task.job, records, task.keys)
     elif workload.is_pattern(task.job):
         outputs = jobs.pattern_job(api, task.job, records, task.keys)
     elif workload.is_windowed(task.job):

@@ -65,6 +65,27 @@ def condition(data: Any) -> Callable[..., bool]:
     return lambda event: holds(data, event, None)
 
 
+def over_columns(data: Any) -> Any:
+    """Return the same condition as an expression over columns; a function if it needs a context."""
+    from headrace.table.expressions import and_, col, lit
+
+    kind, *given = data
+    match kind:
+        case "name":
+            return col("name") == given[0]
+        case "lt":
+            return col("value") < given[0]
+        case "ge":
+            return col("value") >= given[0]
+        case "true":
+            return (col("id") > 0) | lit(True)
+        case "and":
+            parts = [over_columns(each) for each in given]
+            if all(not callable(each) for each in parts):
+                return parts[0] if len(parts) == 1 else and_(*parts)
+    return condition(data)
+
+
 def skip_strategy(data: Any) -> AfterMatchSkipStrategy | None:
     """Return a skip strategy that is described as data."""
     if data is None:
@@ -74,11 +95,13 @@ def skip_strategy(data: Any) -> AfterMatchSkipStrategy | None:
     return made.throw_exception_on_miss() if len(given) > 1 else made
 
 
-def build(stages: list[Any], skip: Any = None) -> Pattern:
-    """Return the pattern of a case."""
+def build(
+    stages: list[Any], skip: Any = None, condition: Callable[[Any], Any] = condition
+) -> Pattern:
+    """Return the pattern of a case; ``condition`` makes conditions of data."""
     pattern: Any = None
     for stage in stages:
-        added = build(stage["group"]) if "group" in stage else stage["name"]
+        added = build(stage["group"], None, condition) if "group" in stage else stage["name"]
         if pattern is None:
             pattern = Pattern.begin(added, skip_strategy(skip))
         else:

@@ -16,10 +16,12 @@ from headrace.cep import (
     PatternProcessFunction,
     TimedOutPartialMatchHandler,
 )
+from headrace.common import Types
+from headrace.common.types import row_of
 from headrace.datastream import OutputTag, StreamExecutionEnvironment
 from headrace.errors import HeadraceError
 from headrace.testing import KeyedHarness
-from tests.differential.patterns import Case, Event, build
+from tests.differential.patterns import Case, Event, build, condition, over_columns
 
 pytestmark = pytest.mark.differential
 
@@ -48,11 +50,16 @@ def ids(match: Any) -> dict[str, list[int]]:
     return {stage: [event.id for event in events] for stage, events in match.items()}
 
 
-def spec(case: Case) -> Any:
+NAMES = ("id", "name", "value")
+ROWS = Types.ROW_NAMED([*NAMES], [Types.LONG(), Types.STRING(), Types.LONG()])
+
+
+def spec(case: Case, is_over_columns: bool = False) -> Any:
     """The operator's spec, as the API makes it."""
-    pattern = build(case["pattern"], case["skip"])
+    pattern = build(case["pattern"], case["skip"], over_columns if is_over_columns else condition)
     env = StreamExecutionEnvironment.get_execution_environment()
-    stream = env.from_collection([Event(0, "", 0)]).key_by(lambda event: 0)
+    declared = ROWS if is_over_columns else None
+    stream = env.from_collection([Event(0, "", 0)], declared).key_by(lambda event: 0)
     comparator = (lambda a, b: a.value - b.value) if case.get("comparator") else None
     with warnings.catch_warnings(action="ignore"):
         found = CEP.pattern(stream, pattern, comparator).side_output_late_data(LATE)
@@ -64,14 +71,18 @@ def spec(case: Case) -> Any:
 
 def answer(case: Case, backend: Any) -> dict[str, Any]:
     """What Headrace gives: matches in order, partial ones that are over, late events."""
-    with KeyedHarness(spec(case), lambda event: 0, backend=backend) as task:
+    is_over_columns = backend == "over columns"
+    made = spec(case, is_over_columns)
+    backend = "heap" if is_over_columns else backend
+    with KeyedHarness(made, lambda event: 0, backend=backend) as task:
         for event in case["events"]:
             if "watermark" in event:
                 task.advance_watermark(event["watermark"])
             elif "clock" in event:
                 task.advance_processing_time(event["clock"])
             else:
-                value = Event(event["id"], event["name"], event["value"])
+                fields = [event[name] for name in NAMES]
+                value = row_of(NAMES, fields) if is_over_columns else Event(*fields)
                 task.process(value, event.get("ts"))
         over = [[time, match] for time, match in task.side_output(TIMEOUT)]
         return {
@@ -81,8 +92,14 @@ def answer(case: Case, backend: Any) -> dict[str, Any]:
         }
 
 
-@pytest.mark.parametrize("backend", ["heap", "paged"])
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize(
+    ("part", "backend"),
+    [
+        *((part, backend) for part in range(PARTS) for backend in ("heap", "paged")),
+        *((part, "over columns") for part in range(3)),
+        *(pytest.param(part, "over columns", marks=pytest.mark.long) for part in range(3, PARTS)),
+    ],
+)
 def test_matches_are_those_of_flink(part: int, backend: str) -> None:
     for case, flink in goldens()[part::PARTS]:
         if "error" in flink:

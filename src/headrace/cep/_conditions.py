@@ -6,7 +6,9 @@ import inspect
 from functools import partial
 from typing import Any
 
+from headrace.cep._column_conditions import to_tree
 from headrace.cep.conditions import IterativeCondition
+from headrace.common._column_expression import ColumnExpression
 from headrace.datastream.functions import FilterFunction, Function
 from headrace.errors import WrongFunctionError
 from headrace.operators.patterns.conditions import Call, Condition
@@ -16,7 +18,9 @@ _HINT = "lambda event: event.price > 100, or lambda event, ctx: ..."
 
 
 def to_condition(given: Any, call: str, site: Any = None) -> Condition:
-    """Return a condition of a user's function or object; what is one already stays as it is.
+    """Return a condition of a user's function, object or expression over columns.
+
+    What is a condition already stays as it is.
 
     ``call`` and ``site``: for error messages.
 
@@ -26,6 +30,8 @@ def to_condition(given: Any, call: str, site: Any = None) -> Condition:
     """
     if isinstance(given, Condition):
         return given
+    if isinstance(given, ColumnExpression):
+        return to_tree(given, site)
     where = {} if site is None else {"called": str(site)}
     if isinstance(given, IterativeCondition | FilterFunction):
         takes_context = isinstance(given, IterativeCondition)

@@ -119,8 +119,10 @@ class Pattern:
         """Take only events for which a function holds; several calls: all of them must hold.
 
         ``condition``: a function of the event, or of the event and a context, which has the events
-        taken so far (``IterativeCondition.filter``); or an ``IterativeCondition`` or
-        ``SimpleCondition``.
+        taken so far (``IterativeCondition.filter``); an ``IterativeCondition`` or
+        ``SimpleCondition``; or an expression over columns, ``col("amount") > 500``, which is tried
+        for a block of events at once. That needs a stream whose type is a ``Types.ROW_NAMED``, or
+        a ``Types.TUPLE`` (columns ``f0``, ``f1``, …). NULL does not hold, as in SQL.
         """
         return self._and(to_condition(condition, "where", call_site()))
 

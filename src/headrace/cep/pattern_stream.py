@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+from headrace.cep._column_conditions import with_types
 from headrace.cep._pattern_data import RegisteredConditions
 from headrace.cep._selecting import Selecting, SelectingTimeouts
 from headrace.cep.functions import (
@@ -268,8 +269,11 @@ class PatternStream(_MatchStream):
     _pattern: Pattern
 
     def _spec(self, function: UserFunction) -> OperatorSpec:
-        skip = self._pattern._skip._skip
-        return PatternSpec(function, self._stages, skip, **self._settings())
+        skip, settings = self._pattern._skip._skip, self._settings()
+        stages, over_columns = with_types(
+            self._stages, settings["record_type"], self._input._describe()
+        )
+        return PatternSpec(function, stages, skip, over_columns=over_columns, **settings)
 
 
 @dataclass(frozen=True, kw_only=True)

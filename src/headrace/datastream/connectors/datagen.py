@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.changelog_mode import ChangelogMode
+from headrace.common.typeinfo import RowTypeInfo
 from headrace.common.types import Row
 from headrace.connector import ColumnChunk, Source, SplitEnumerator, SplitRange, SplitReader
 from headrace.datastream.connectors._indexed import IndexedEnumerator, IndexedReader
 from headrace.errors import PlanError, TypeMismatchError
-from headrace.runtime.columns.shapes import DICTS
+from headrace.runtime.columns.shapes import DICTS, NAMED_ROWS, Shape
 from headrace.runtime.immutability import (
     all_atomic,
     all_immutable,
@@ -51,15 +52,24 @@ class DataGeneratorSource(Source):
         columns_function: Callable[[Any], Any],
         count: int | None = None,
         rate_per_second: float | None = None,
+        record_type: RowTypeInfo | None = None,
     ) -> DataGeneratorSource:
         """Generate many records at a time: ``columns_function(indexes)`` returns their columns.
 
         It receives a numpy array of int64, and returns a pyarrow record batch, or a mapping from
         names to arrays, as long as the indexes. The values of one index must not depend on the
-        other indexes. Records are dictionaries. Operators that accept columns receive them
+        other indexes. Records are dictionaries; with ``record_type``, a ``Types.ROW_NAMED`` with
+        the names of the columns, they are rows. Operators that accept columns receive them
         unchanged.
         """
-        return DataGeneratorSource(_Columns(columns_function), count, rate_per_second)
+        columns = _Columns(columns_function, record_type)
+        return DataGeneratorSource(columns, count, rate_per_second)
+
+    @property
+    def record_type(self) -> Any | None:
+        """The type of records that are generated as columns, if it was given."""
+        function = self.generator_function
+        return function.record_type if isinstance(function, _Columns) else None
 
     @property
     def gives(self) -> ChangelogMode | None:
@@ -115,22 +125,28 @@ class DataGeneratorSource(Source):
 
 @dataclass(frozen=True)
 class _Columns:
-    """Makes records as columns, and of these as dictionaries."""
+    """Makes records as columns, and of these as dictionaries or rows."""
 
     function: Callable[[Any], Any]
+    record_type: RowTypeInfo | None = None
+
+    @property
+    def shape(self) -> Shape:
+        """Dictionaries, unless there is a type."""
+        return DICTS if self.record_type is None else NAMED_ROWS
 
     def __call__(self, index: int) -> Any:
         """The record of an index."""
-        (record,) = DICTS(self._generate_batch(index, index + 1))
+        (record,) = self.shape(self._generate_batch(index, index + 1))
         return record
 
     def records(self, split_range: SplitRange, start: int, end: int) -> list[Any]:
         """Return the records of some indexes."""
-        return DICTS(self._generate_batch(start, end))
+        return self.shape(self._generate_batch(start, end))
 
     def chunk(self, start: int, end: int) -> ColumnChunk:
         """Return the same as columns."""
-        return ColumnChunk(self._generate_batch(start, end), DICTS)
+        return ColumnChunk(self._generate_batch(start, end), self.shape)
 
     def _generate_batch(self, start: int, end: int) -> Any:
         import numpy as np
@@ -144,6 +160,13 @@ class _Columns:
                 where={"indexes": f"{start} to {end - 1}"},
                 hint="give columns that are as long as the array of indexes",
             )
+        if self.record_type is not None:
+            names = self.record_type.get_field_names()
+            if batch.schema.names != names:
+                raise TypeMismatchError(
+                    "the generator's columns are not the fields of its type",
+                    where={"columns": ", ".join(batch.schema.names), "fields": ", ".join(names)},
+                )
         return batch
 
 

@@ -9,28 +9,49 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
+from headrace.operators.columns.gathering import MAX_ROWS
 from headrace.operators.patterns.conditions import Condition
-from headrace.operators.patterns.shortcut import Check, any_holds
-from headrace.runtime.loops import Step
-from headrace.runtime.operator import Operator, OperatorSpec, PushWatermark
+from headrace.operators.patterns.over_columns import (
+    AnsweringContext,
+    Answers,
+    ColumnConditions,
+)
+from headrace.operators.patterns.shortcut import Check, any_holds, selection
+from headrace.runtime.loops import Push, Step
+from headrace.runtime.operator import Operator, OperatorSpec, Outputs, PushWatermark, Traits
 from headrace.runtime.user_function import UserFunction
+
+if TYPE_CHECKING:
+    from headrace.operators.patterns.over_columns import AnswerArray, Flags
+    from headrace.runtime.columns.batch import Columns, PushColumns
 
 
 @dataclass(frozen=True)
 class RelevantEventsSpec(OperatorSpec):
     """The events for which one of the conditions holds, and those that may be late.
 
-    ``may_be_late``: False in a batch and in processing time.
+    ``may_be_late``: False in a batch and in processing time. ``over_columns``: those of the
+    pattern's conditions that are.
     """
 
     conditions: tuple[Condition, ...]
     may_be_late: bool
+    over_columns: ColumnConditions | None = None
     kind = "relevant-events"
     label = "Relevant events"
-    why_rows = "conditions are called with each event"
+
+    @property
+    def traits(self) -> Traits:  # type: ignore[override]
+        """Takes columns if it has conditions over them."""
+        return Traits(takes_columns=self.over_columns is not None)
+
+    @property
+    def why_rows(self) -> str:
+        """Functions are called with each event."""
+        return "" if self.over_columns else "conditions are called with each event"
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:
@@ -40,22 +61,17 @@ class RelevantEventsSpec(OperatorSpec):
         return replace(self, conditions=tuple(each.copied() for each in self.conditions))
 
     def build(self) -> Operator:
-        return RelevantEventsOperator(self)
+        if self.over_columns is None:
+            return RelevantEventsOperator(self)
+        return RelevantColumnsOperator(self, Answers(self.over_columns))
 
 
-class RelevantEventsOperator(Operator):
-    """Asks the conditions for each event that is not late at the sender."""
+class _SendersOperator(Operator):
+    """Knows the sender's watermark."""
 
     def __init__(self, spec: RelevantEventsSpec) -> None:
         self._spec = spec
         self.watermark_ms = MIN_WATERMARK
-
-    def step(self) -> Step:
-        may_matter = _tolerant(any_holds(self._spec.conditions))
-        names = {"node": self.node, "operator": self, "may_matter": may_matter}
-        late = "timestamp is None or timestamp <= $operator.watermark_ms or "
-        condition = f"if {late if self._spec.may_be_late else ''}$may_matter(value):"
-        return Step(("node = $node", condition), names, forwards_record=True)
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
         self.watermark_ms = max(watermark, self.watermark_ms)
@@ -69,6 +85,106 @@ class RelevantEventsOperator(Operator):
 
     def reopen(self) -> None:
         self.watermark_ms = MIN_WATERMARK
+
+
+class RelevantEventsOperator(_SendersOperator):
+    """Asks the conditions for each event that is not late at the sender."""
+
+    def step(self) -> Step:
+        may_matter = _tolerant(any_holds(self._spec.conditions))
+        names = {"node": self.node, "operator": self, "may_matter": may_matter}
+        late = "timestamp is None or timestamp <= $operator.watermark_ms or "
+        condition = f"if {late if self._spec.may_be_late else ''}$may_matter(value):"
+        return Step(("node = $node", condition), names, forwards_record=True)
+
+
+class RelevantColumnsOperator(_SendersOperator):
+    """Asks conditions over columns for a block of events; rows are gathered until there is one.
+
+    Events that came as rows are sent as they came.
+    """
+
+    def __init__(self, spec: RelevantEventsSpec, answers: Answers) -> None:
+        super().__init__(spec)
+        self._answers = answers
+        self._select = selection(spec.conditions, AnsweringContext(answers))
+        self._values: list[Any] = []
+        self._times: list[int | None] = []
+
+    def bind(self, outputs: Outputs) -> Push:
+        self.outputs = outputs
+        return self._gather
+
+    def bind_columns(self, outputs: Outputs) -> PushColumns:
+        self.outputs = outputs
+
+        def push(columns: Columns) -> None:
+            self._flush()
+            self._take_columns(columns)
+
+        return push
+
+    def _gather(self, value: Any, timestamp: int | None) -> None:
+        self._values.append(value)
+        self._times.append(timestamp)
+        if len(self._values) >= MAX_ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        if not self._values:
+            return
+        values, self._values = self._values, []
+        times, self._times = self._times, []
+        relevant = self._relevant(values, self._answers.of_records(values))
+        if self._spec.may_be_late:
+            for place, timestamp in enumerate(times):
+                if timestamp is None or timestamp <= self.watermark_ms:
+                    relevant[place] = True
+        push = self.outputs.main
+        for place in relevant.nonzero()[0].tolist():
+            push(values[place], times[place])
+
+    def _take_columns(self, columns: Columns) -> None:
+        relevant = self._relevant(columns, self._answers.of_columns(columns))
+        if self._spec.may_be_late:
+            import pyarrow.compute as pc
+
+            times = columns.times
+            if times is None:
+                relevant[:] = True
+            else:
+                is_late = pc.fill_null(pc.less_equal(times, self.watermark_ms), True)
+                relevant |= is_late.to_numpy(zero_copy_only=False)
+        if relevant.all():
+            self.outputs.columns(columns)
+        elif relevant.any():
+            self.outputs.columns(columns.take(relevant.nonzero()[0]))
+
+    def _relevant(self, events: Any, answers: AnswerArray) -> Flags:
+        """Return for each event whether one of the conditions holds, or one fails."""
+        import numpy as np
+
+        relevant = np.zeros(len(answers), np.bool_)
+        try:
+            relevant[self._select(events, answers)] = True
+        except Exception:  # it fails where it is needed, or never
+            relevant[:] = True
+        return relevant
+
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
+        self._flush()
+        super().watermark(watermark, idle, push_watermark)
+
+    def tick(self) -> None:
+        self._flush()
+
+    def complete(self) -> None:
+        self._flush()
+
+    def restore(self, state: int | None) -> None:
+        super().restore(state)
+        self._values.clear()
+        self._times.clear()
 
 
 def _tolerant(check: Check) -> Callable[[Any], Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, Protocol
 
@@ -40,9 +40,13 @@ class Condition:
         """The user's functions in it."""
         yield from ()
 
+    def with_leaves(self, change: Callable[[Condition], Condition]) -> Condition:
+        """Return a copy in which the conditions that are not combined of others are changed."""
+        return change(self)
+
     def copied(self) -> Condition:
         """Return a copy with its own user functions, for one task."""
-        return self
+        return self.with_leaves(_with_own_function)
 
 
 @dataclass(frozen=True)
@@ -73,9 +77,6 @@ class Call(Condition):
     @property
     def functions(self) -> Iterator[UserFunction]:
         yield self.function
-
-    def copied(self) -> Condition:
-        return Call(self.function.copied(), self.takes_context)
 
     def __str__(self) -> str:
         name = self.function.name
@@ -113,8 +114,8 @@ class Not(Condition):
     def functions(self) -> Iterator[UserFunction]:
         yield from self.condition.functions
 
-    def copied(self) -> Condition:
-        return Not(self.condition.copied())
+    def with_leaves(self, change: Callable[[Condition], Condition]) -> Condition:
+        return Not(self.condition.with_leaves(change))
 
     def __str__(self) -> str:
         return f"not ({self.condition})"
@@ -131,8 +132,8 @@ class _Combined(Condition):
         for part in self.parts:
             yield from part.functions
 
-    def copied(self) -> Condition:
-        return type(self)(tuple(part.copied() for part in self.parts))
+    def with_leaves(self, change: Callable[[Condition], Condition]) -> Condition:
+        return type(self)(tuple(part.with_leaves(change) for part in self.parts))
 
 
 @dataclass(frozen=True)
@@ -155,6 +156,10 @@ class Or(_Combined):
 
     def __str__(self) -> str:
         return f"({' or '.join(map(str, self.parts))})"
+
+
+def _with_own_function(leaf: Condition) -> Condition:
+    return replace(leaf, function=leaf.function.copied()) if isinstance(leaf, Call) else leaf
 
 
 def joined(kind: type[And] | type[Or], before: Condition | None, added: Condition) -> Condition:
@@ -187,41 +192,45 @@ def _any_of(parts: Sequence[Predicate]) -> Predicate:
 ALWAYS = Always()
 
 
-def compile_once(condition: Condition, known: dict[int, Predicate], answers: Answers) -> Predicate:
+def compile_once(
+    condition: Condition, known: dict[int, Predicate], returned: Returned
+) -> Predicate:
     """Return the function that evaluates a condition, and calls a function once for an event.
 
     An event may continue many partial matches. So what a function of the event alone returns is
-    kept in ``answers``, which the caller clears before each event. ``known``: the functions of
+    kept in ``returned``, which the caller clears before each event. ``known``: the functions of
     other conditions, by the condition's id.
     """
     found = known.get(id(condition))
     if found is None:
-        found = known[id(condition)] = _compile_once(condition, known, answers)
+        found = known[id(condition)] = _compile_once(condition, known, returned)
     return found
 
 
-Answers = dict[int, Any]
+Returned = dict[int, Any]
 
 
-def _compile_once(condition: Condition, known: dict[int, Predicate], answers: Answers) -> Predicate:
+def _compile_once(
+    condition: Condition, known: dict[int, Predicate], returned: Returned
+) -> Predicate:
     match condition:
         case Call() if not condition.takes_context:
-            call, number, get = condition.function.as_callable(), id(condition), answers.get
+            call, number, get = condition.function.as_callable(), id(condition), returned.get
 
             def answer(event: Any, context: Any) -> Any:
                 found = get(number)
                 if found is None:
-                    found = answers[number] = bool(call(event))
+                    found = returned[number] = bool(call(event))
                 return found
 
             return answer
         case Not():
-            holds = compile_once(condition.condition, known, answers)
+            holds = compile_once(condition.condition, known, returned)
             return lambda event, context: not holds(event, context)
         case And():
-            return _all_of([compile_once(part, known, answers) for part in condition.parts])
+            return _all_of([compile_once(part, known, returned) for part in condition.parts])
         case Or():
-            return _any_of([compile_once(part, known, answers) for part in condition.parts])
+            return _any_of([compile_once(part, known, returned) for part in condition.parts])
     return condition.compile()
 
 

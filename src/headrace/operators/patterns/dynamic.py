@@ -30,11 +30,9 @@ from headrace.operators.patterns.key_matches import KeyMatches
 from headrace.operators.patterns.matcher import Event, Matcher, Matches
 from headrace.operators.patterns.operator import (
     EVENTS,
-    MATCHES,
     MatchContext,
     MatchingOperator,
     PatternSpec,
-    moment_of,
 )
 from headrace.operators.patterns.skips import Skip
 from headrace.operators.patterns.stages import Stage
@@ -49,6 +47,7 @@ from headrace.operators.patterns.stored import (
     to_stored_together,
     with_events,
 )
+from headrace.operators.patterns.waiting import MATCHES, moment_of
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import (
@@ -287,7 +286,7 @@ class DynamicPatternsOperator(MatchingOperator[KeyMatches]):
 
     # Matches.
 
-    def _take(self, matches: KeyMatches, value: Any, timestamp: int) -> None:
+    def _take(self, matches: KeyMatches, value: Any, timestamp: int, answers: int | None) -> None:
         event = Event(value, timestamp, matches.next_number)
         matches.next_number += 1
         by_pattern, not_begun = matches.by_pattern, self._not_begun

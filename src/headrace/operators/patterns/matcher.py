@@ -11,12 +11,13 @@ from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.operators.patterns.automaton import Action, Automaton, Role, State, Transition
 from headrace.operators.patterns.conditions import (
     ALWAYS,
-    Answers,
     Condition,
     Not,
     Predicate,
+    Returned,
     compile_once,
 )
+from headrace.operators.patterns.over_columns import AnsweringContext, Answers
 from headrace.operators.patterns.queue_order import JavaQueue
 from headrace.operators.patterns.skips import Skip
 
@@ -137,7 +138,7 @@ class Matches:
         return not self.complete and len(self.partial) == 1
 
 
-class _Context:
+class _Context(AnsweringContext):
     """What conditions ask of a partial match."""
 
     __slots__ = ("found", "match", "now_ms", "time_ms")
@@ -146,7 +147,8 @@ class _Context:
     found: Found | None
     """The events of the match, once they were asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, asked: Answers | None) -> None:
+        super().__init__(asked)
         self.time_ms = self.now_ms = 0
 
     def get_events_for_pattern(self, name: str) -> Sequence[Any]:
@@ -186,14 +188,14 @@ class _Edge:
 class Matcher:
     """The automaton of a task; its methods take the matches of a key and change them."""
 
-    def __init__(self, automaton: Automaton, skip: Skip) -> None:
+    def __init__(self, automaton: Automaton, skip: Skip, asked: Answers | None = None) -> None:
         self._skip = skip
         self._start = automaton.start.name
         self._within_ms = automaton.within_ms
         self._gaps_ms = automaton.gaps_ms
         self._roles = {name: state.role for name, state in automaton.states.items()}
-        self.context = _Context()
-        self._answers: Answers = {}
+        self.context = _Context(asked)
+        self._returned: Returned = {}
         known: dict[int, Predicate] = {}
         self._edges: dict[str, list[_Edge]] = {}
         self._goes_on: dict[str, bool] = {}
@@ -205,7 +207,7 @@ class Matcher:
         self._finals = _finals(automaton)
         for state in automaton.reachable():
             self._edges[state.name] = [
-                _Edge(state.stage, each, compile_once(each.condition, known, self._answers))
+                _Edge(state.stage, each, compile_once(each.condition, known, self._returned))
                 for each in state.transitions
             ]
             self._goes_on[state.name] = _goes_on(state)
@@ -213,7 +215,7 @@ class Matcher:
             if decides is not None:
                 own = zip(state.transitions, self._edges[state.name], strict=True)
                 edges = [edge for each, edge in own if edge.is_take or each.condition is ALWAYS]
-                holds = compile_once(decides, known, self._answers)
+                holds = compile_once(decides, known, self._returned)
                 self._decided[state.name] = holds, edges
 
     def begin(self) -> Matches:
@@ -228,7 +230,7 @@ class Matcher:
 
         ``thin``: is called when there are more than ``most`` partial matches, while they are made.
         """
-        self._answers.clear()
+        self._returned.clear()
         context, value, decided = self.context, event.value, self._decided.get
         context.time_ms = event.timestamp
         kept: list[PartialMatch] = []

@@ -18,11 +18,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cmp_to_key
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 from zlib import crc32
 
 from headrace.common._output_tag import OutputTag
-from headrace.common._types.data import type_data
 from headrace.common.typeinfo import TypeInformation
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.errors import JobError, MissingWatermarksError, TypeMismatchError
@@ -36,12 +35,12 @@ from headrace.operators.keyed import StatefulOperator
 from headrace.operators.patterns.before_exchange import RelevantEventsSpec
 from headrace.operators.patterns.compiler import compile_stages
 from headrace.operators.patterns.matcher import Event, Matcher, Matches, PartialMatch
-from headrace.operators.patterns.shortcut import Select, conditions_to_ask, relevance, selection
+from headrace.operators.patterns.over_columns import Answers, ColumnConditions
+from headrace.operators.patterns.shortcut import Select, conditions_to_ask, selection
 from headrace.operators.patterns.skips import NO_SKIP, Skip
 from headrace.operators.patterns.stages import Stage, describe
 from headrace.operators.patterns.stored import (
     EMPTY,
-    MOMENT,
     VERSION,
     Shapes,
     Stored,
@@ -49,6 +48,7 @@ from headrace.operators.patterns.stored import (
     from_stored,
     to_stored,
 )
+from headrace.operators.patterns.waiting import MATCHES, WAKE, Events, WaitingEvents, moment_of
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import (
@@ -62,17 +62,15 @@ from headrace.runtime.operator import (
 from headrace.runtime.state.backend import Entry, Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.kinds import RESERVED_NAMES, TIMES, VALUE, type_data_of
-from headrace.runtime.state.time_buffer import TimeBuffer
 from headrace.runtime.user_function import UserFunction
 
-WAITING = RESERVED_NAMES + "pattern.waiting"
-"""The state with the events that the watermark has not passed."""
+if TYPE_CHECKING:
+    from headrace.operators.patterns.over_columns import AnswerArray
+    from headrace.runtime.columns.batch import Columns
+    from headrace.runtime.columns.keys import ColumnKeys
 
-EVENTS, MATCHES = RESERVED_NAMES + "pattern.events", RESERVED_NAMES + "pattern.matches"
-"""The states with the events of partial matches, and with those (see ``stored.py``)."""
-
-WAKE = RESERVED_NAMES + "pattern.wake"
-"""The state with the time (ms) of the timer for the first waiting event."""
+EVENTS = RESERVED_NAMES + "pattern.events"
+"""The state with the events of partial matches (see ``stored.py``)."""
 
 _TRAITS = Traits(keyed=True, state=True, side_outputs=True, retains_emitted=True)
 
@@ -107,7 +105,8 @@ class PatternSpec(OperatorSpec):
 
     ``comparator``: orders events of one time. ``late``: the side output of late events; None counts
     them. ``record_type``: the declared type of the events. ``gets_relevant``: senders leave out
-    events that cannot change anything.
+    events that cannot change anything. ``over_columns``: the conditions over columns, which are
+    in the stages by their numbers.
     """
 
     function: UserFunction
@@ -119,6 +118,7 @@ class PatternSpec(OperatorSpec):
     limit: Limit = DEFAULT_LIMIT
     record_type: TypeInformation | None = None
     gets_relevant: bool = False
+    over_columns: ColumnConditions | None = None
     label = "Pattern"
 
     @property
@@ -129,9 +129,11 @@ class PatternSpec(OperatorSpec):
     @property
     def traits(self) -> Traits:  # type: ignore[override]
         """Has timers of event time, or of processing time."""
+        takes_columns = self.over_columns is not None
+        traits = replace(_TRAITS, takes_columns=takes_columns, gives_rows=takes_columns)
         if self.is_event_time:
-            return replace(_TRAITS, event_timers=True, event_time=True, watermarks_in_batch=True)
-        return replace(_TRAITS, processing_timers=True)
+            return replace(traits, event_timers=True, event_time=True, watermarks_in_batch=True)
+        return replace(traits, processing_timers=True)
 
     @property
     def pattern(self) -> tuple[tuple[str, str], ...]:  # type: ignore[override]
@@ -160,7 +162,8 @@ class PatternSpec(OperatorSpec):
         conditions = conditions_to_ask(self.stages, automaton, self.number_shows)
         if conditions is None:
             return None
-        spec = RelevantEventsSpec(conditions, may_be_late=self.is_event_time and not by_time)
+        may_be_late = self.is_event_time and not by_time
+        spec = RelevantEventsSpec(conditions, may_be_late, self.over_columns)
         return Combiner(spec, replace(self, gets_relevant=True), sends_partials=False)
 
     def build(self) -> Operator:
@@ -209,11 +212,11 @@ class MatchingOperator(StatefulOperator, Generic[M]):
     _select: Select | None = None
     """Selects the events that may change something; None: each event may."""
 
+    _answers: Answers | None = None
+    """Evaluates conditions over columns; None: there are none."""
+
     def __init__(self, spec: PatternSpec) -> None:
         self._spec = spec
-        self._delay_ms = 0 if spec.is_event_time else 1
-        """How long after its time an event can be taken."""
-
         self._most_at_once = 2 * spec.limit.count
         """With more partial matches the limit holds while an event is matched: one event may make
         a thousand of each. With fewer it holds after the skip strategy, which drops some.
@@ -221,12 +224,14 @@ class MatchingOperator(StatefulOperator, Generic[M]):
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         super().open(node, context, key_context)
-        declared = type_data_of(self._spec.record_type)
+        spec = self._spec
+        declared = type_data_of(spec.record_type)
         assert context.states is not None, "a pattern is keyed"
-        context.states.declare(WAITING, TIMES, declared)
+        WaitingEvents.declare(context.states, declared)
         context.states.declare(EVENTS, TIMES, declared)
         context.states.declare(MATCHES, VALUE)
-        context.states.declare(WAKE, VALUE, type_data("LONG"))
+        is_event_time, delay_ms = spec.is_event_time, 0 if spec.is_event_time else 1
+        self._waiting = WaitingEvents(key_context, is_event_time, delay_ms)
 
     def bind(self, outputs: Outputs) -> Push:
         spec, metrics = self._spec, self.context.get_metrics_group()
@@ -253,91 +258,78 @@ class MatchingOperator(StatefulOperator, Generic[M]):
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
-        if self._spec.is_event_time:
-            self._buffer(keys, values, timestamps or [None] * len(values))
-        elif self._order is not None:
-            # Events of one processing time are sorted when it is over.
-            self._buffer(keys, values, [self.key_context.now_ms] * len(values))
+        answers = None if self._answers is None else self._answers.of_records(values)
+        self._process(keys, values, timestamps, answers)
+
+    def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
+        assert self._answers is not None, "columns are for conditions over columns"
+        answers, timestamps = self._answers.of_columns(columns), columns.timestamps
+        times = None if timestamps is None else [*timestamps]
+        self._process([*keys], columns.rows(), times, answers)
+
+    def _process(
+        self,
+        keys: list[Any],
+        values: list[Any],
+        timestamps: Sequence[int | None] | None,
+        answers: AnswerArray | None,
+    ) -> None:
+        now_ms, is_event_time = self.key_context.now_ms, self._spec.is_event_time
+        times: Any = [now_ms] * len(values)
+        if is_event_time:
+            times = timestamps or [None] * len(values)
+            if None in times:
+                raise _missing_timestamp(self.node.name, values[times.index(None)])
+        events = Events(keys, values, times, answers)
+        if is_event_time and min(times, default=MAX_WATERMARK) <= self.key_context.watermark:
+            events = self._without_late(events)
+        events = self._relevant(events)
+        # Events of one processing time that have an order are sorted when it is over.
+        if is_event_time or self._order is not None:
+            self._waiting.add(events)
         else:
-            self._match_now(keys, values)
+            self._match_now(events, now_ms)
 
-    def _buffer(self, keys: list[Any], values: list[Any], timestamps: Sequence[int | None]) -> None:
-        """Keep events until the watermark, or the clock, has passed them."""
-        node, delay_ms = self.node, self._delay_ms
-        watermark = self.key_context.watermark if self._spec.is_event_time else MIN_WATERMARK
-        if None in timestamps:
-            raise _missing_timestamp(node.name, values[timestamps.index(None)])
-        times: Sequence[int] = timestamps  # type: ignore[assignment]
-        if min(times, default=MAX_WATERMARK) <= watermark:
-            keys, values, times = self._without_late(keys, values, times)
-        places = self._relevant(values)
-        if places is not None:
-            keys, values, times = (
-                [each[place] for place in places] for each in (keys, values, times)
-            )
-        backend = self.key_context.backend
-        enter, changed = backend.enter, backend.changed
-        timers = backend.event_timers if self._spec.is_event_time else backend.processing_timers
-        for key, value, timestamp in zip(keys, values, times, strict=True):
-            entry = enter(key)
-            buffer = entry.get(WAITING)
-            if buffer is None:
-                entry[WAITING] = TimeBuffer([timestamp], [value])
-            else:
-                buffer.add(timestamp, value)
-            wake_ms, ready_ms = entry.get(WAKE), timestamp + delay_ms
-            if wake_ms is None or ready_ms < wake_ms:
-                entry[WAKE] = ready_ms
-                timers.register(Timer(ready_ms, key))
-                if wake_ms is not None and wake_ms != moment_of(entry):
-                    timers.delete(Timer(wake_ms, key))
-            changed(key)
-
-    def _without_late(
-        self, keys: list[Any], values: list[Any], timestamps: Sequence[int]
-    ) -> tuple[list[Any], list[Any], list[int]]:
+    def _without_late(self, events: Events) -> Events:
         """Return the events that are not late; count the others, or give them aside."""
         watermark, push = self.key_context.watermark, self._late_push
-        kept: tuple[list[Any], list[Any], list[int]] = [], [], []
-        for key, value, timestamp in zip(keys, values, timestamps, strict=True):
+        kept: list[int] = []
+        for place, (value, timestamp) in enumerate(zip(events.values, events.times, strict=True)):
             if timestamp > watermark:
-                kept[0].append(key)
-                kept[1].append(value)
-                kept[2].append(timestamp)
+                kept.append(place)
             elif push is None:
                 self._late_counter.inc()
             else:
                 push(value, timestamp)
-        return kept
+        return events.at(kept)
 
-    def _relevant(self, values: list[Any]) -> list[int] | None:
-        """Return the places of the events that may change something; None: those of all.
+    def _relevant(self, events: Events) -> Events:
+        """Return the events that may change something.
 
         A condition that fails here may not be needed: it fails where it is.
         """
         if self._select is None:
-            return None
+            return events
         try:
-            return self._select(values)
+            places = self._select(events.values, events.answers)
         except Exception:
-            return None
+            return events
+        return events.at(places)
 
-    def _match_now(self, keys: list[Any], values: list[Any]) -> None:
+    def _match_now(self, events: Events, now_ms: int) -> None:
         """Match events in processing time; the matches of a key are read and stored once."""
-        now_ms, backend = self.key_context.now_ms, self.key_context.backend
+        backend = self.key_context.backend
         node = self.node  # noqa: F841  # with key and value for the notes of a condition's error
         loaded: dict[Any, tuple[Entry, int | None, M]] = {}
-        places = self._relevant(values)
-        if places is not None:
-            keys, values = [keys[place] for place in places], [values[place] for place in places]
-        for key, value in zip(keys, values, strict=True):
+        rows = zip(events.keys, events.values, strict=True)
+        for (key, value), answers in zip(rows, events.each_answers(), strict=True):
             found = loaded.get(key)
             if found is None:
                 entry = backend.enter(key)
                 found = loaded[key] = entry, moment_of(entry), self._load(entry)
             self.key_context.enter(key)
             self._pass_time(found[2], now_ms)
-            self._take(found[2], value, now_ms)
+            self._take(found[2], value, now_ms, answers)
         for key, (entry, moment_ms, matches) in loaded.items():
             if matches.are_changed:
                 new_ms = self._save(entry, matches)
@@ -356,39 +348,34 @@ class MatchingOperator(StatefulOperator, Generic[M]):
             until_ms = MAX_WATERMARK  # a batch has ended
         matches = self._load(entry)
         self.key_context.enter(key)
-        new_wake_ms = wake_ms
         if wake_ms is not None and wake_ms <= until_ms:
-            waiting = entry[WAITING]
-            times, values = waiting.take_through(until_ms - self._delay_ms)
             passed_ms: int | None = None
-            for timestamp, value in self._ordered(times, values):
+            for timestamp, value, answers in self._ordered(self._waiting.take(entry, until_ms)):
                 # No time passes between events of one time, as in Flink.
                 if timestamp != passed_ms and matches.moment_ms is not None:
                     self._pass_time(matches, timestamp)
                 passed_ms = timestamp
-                self._take(matches, value, timestamp)
-            if waiting:
-                new_wake_ms = entry[WAKE] = waiting.first_ms + self._delay_ms
-            else:
-                del entry[WAITING], entry[WAKE]
-                new_wake_ms = None
+                self._take(matches, value, timestamp, answers)
         if matches.moment_ms is not None:
             self._pass_time(matches, until_ms)
         new_ms = self._save(entry, matches)
         before = [each for each in (wake_ms, moment_ms) if each != timer.time_ms]
-        self._set_timers(key, before, (new_wake_ms, new_ms))
+        self._set_timers(key, before, (entry.get(WAKE), new_ms))
         backend.changed(key)
 
-    def _ordered(self, times: list[int], values: list[Any]) -> Iterable[tuple[int, Any]]:
+    def _ordered(self, events: list[tuple[int, Any, int]]) -> list[tuple[int, Any, int]]:
         """Return events in order of time, and those of one time in the order of the comparator."""
-        order, events = self._order, zip(times, values, strict=True)
-        if order is None or len(times) < 2:
+        order = self._order
+        if order is None or len(events) < 2:
             return events
         return sorted(events, key=lambda event: (event[0], order(event[1])))
 
     @abstractmethod
-    def _take(self, matches: M, value: Any, timestamp: int) -> None:
-        """Match an event; time has passed until its timestamp."""
+    def _take(self, matches: M, value: Any, timestamp: int, answers: int | None) -> None:
+        """Match an event; time has passed until its timestamp.
+
+        ``answers``: those of conditions over columns.
+        """
 
     @abstractmethod
     def _pass_time(self, matches: M, now_ms: int) -> None:
@@ -499,14 +486,17 @@ class PatternOperator(MatchingOperator[Matches]):
     def __init__(self, spec: PatternSpec) -> None:
         super().__init__(spec)
         automaton = compile_stages(spec.stages)
-        self._matcher = Matcher(automaton, spec.skip)
+        self._answers = None if spec.over_columns is None else Answers(spec.over_columns)
+        self._matcher = Matcher(automaton, spec.skip, self._answers)
         if not spec.gets_relevant:
-            check = relevance(spec.stages, automaton, spec.number_shows)
-            self._select = None if check is None else selection(check)
+            asked = conditions_to_ask(spec.stages, automaton, spec.number_shows)
+            self._select = None if asked is None else selection(asked, self._matcher.context)
         self._version = crc32(repr(spec.pattern).encode())
         self._shapes: Shapes = {}
 
-    def _take(self, matches: Matches, value: Any, timestamp: int) -> None:
+    def _take(self, matches: Matches, value: Any, timestamp: int, answers: int | None) -> None:
+        if self._answers is not None and answers is not None:
+            self._matcher.context.answers = self._answers.known(answers)
         event = Event(value, timestamp, matches.next_number)
         matches.next_number += 1
         self._match(self._matcher, matches, event)
@@ -539,12 +529,6 @@ class PatternOperator(MatchingOperator[Matches]):
             return None
         entry[MATCHES], entry[EVENTS] = to_stored(matches, self._version, self._shapes)
         return matches.moment_ms
-
-
-def moment_of(entry: Entry) -> int | None:
-    """Return when (ms) the time of a key's first partial match is over, as it is stored."""
-    stored: Stored | None = entry.get(MATCHES)
-    return None if stored is None else stored[MOMENT]
 
 
 def _comparing(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

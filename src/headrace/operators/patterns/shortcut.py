@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.operators.inspection import defines
 from headrace.operators.patterns.automaton import Action, Automaton, Role, State
@@ -33,28 +33,21 @@ from headrace.operators.patterns.conditions import (
     Or,
     Subtype,
 )
+from headrace.operators.patterns.over_columns import OverColumns, may_hold
 from headrace.operators.patterns.size import ways_of
 from headrace.operators.patterns.stages import Stage
+
+if TYPE_CHECKING:
+    from headrace.operators.patterns.over_columns import AnswerArray, AnsweringContext
 
 Check = Callable[[Any], Any]
 """Takes an event; what it returns is true or not."""
 
-Select = Callable[[Sequence[Any]], list[int]]
-"""Takes events, and returns the places of some."""
+Select = Callable[[Sequence[Any], "AnswerArray | None"], list[int]]
+"""Takes events, and their answers if they have some; returns the places of some events."""
 
 _MOST_WAYS = 10_000
 """Automata with more ways from state to state are not examined: it would take seconds."""
-
-
-def relevance(
-    stages: Iterable[Stage], automaton: Automaton, number_shows: bool = True
-) -> Check | None:
-    """Return a function that says whether an event may change anything; None: each event may.
-
-    ``number_shows``: whether it counts how many partial matches there are.
-    """
-    asked = conditions_to_ask(stages, automaton, number_shows)
-    return None if asked is None else any_holds(asked)
 
 
 def conditions_to_ask(
@@ -76,9 +69,29 @@ def any_holds(conditions: Iterable[Condition]) -> Check:
     return _any_of([_check(each) for each in conditions])
 
 
-def selection(check: Check) -> Select:
-    """Return a function that selects the events of a block which a check holds for."""
-    return lambda events: [place for place, event in enumerate(events) if check(event)]
+def selection(conditions: Sequence[Condition], context: AnsweringContext) -> Select:
+    """Return a function that selects the events of a block for which one of the conditions holds.
+
+    ``context``: has the answers of conditions over columns (see ``over_columns``).
+    """
+    check, one_of = any_holds(conditions), Or(tuple(conditions))
+    holds = one_of.compile()
+
+    def select(events: Sequence[Any], answers: AnswerArray | None) -> list[int]:
+        if answers is None:
+            return [place for place, event in enumerate(events) if check(event)]
+        flags, is_certain = may_hold(one_of, answers)
+        places: list[int] = flags.nonzero()[0].tolist()
+        if is_certain:
+            return places
+        found, rows = [], [*events]
+        for place in places:
+            context.answers = int(answers[place])
+            if holds(rows[place], context):
+                found.append(place)
+        return found
+
+    return select
 
 
 def _check(condition: Condition) -> Check:
@@ -130,7 +143,7 @@ def _of_event(condition: Condition) -> Condition | None:
             # What has an open() is costly, such as a model: it is asked where it is needed.
             costly = defines(type(condition.function.target), "open")
             return None if condition.takes_context or costly else condition
-        case Subtype():
+        case Subtype() | OverColumns():
             return condition
         case And():
             return _all_of_event(condition.parts)

@@ -6,10 +6,11 @@ from typing import Any, Self
 
 from sqlglot import exp
 
+from headrace.common._column_expression import ColumnExpression
 from headrace.table._expressions.trees import call, tree_of, units
 
 
-class ExpressionTree:
+class ExpressionTree(ColumnExpression):
     """A tree of SQL; subclasses add the operators and the functions."""
 
     _tree: exp.Expr

@@ -20,8 +20,9 @@ from headrace.cep import (
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.errors import JobError, MissingWatermarksError, TypeMismatchError
 from headrace.operators.patterns import matcher, operator
-from headrace.operators.patterns.operator import EVENTS, MATCHES, WAITING, Limit
+from headrace.operators.patterns.operator import EVENTS, Limit
 from headrace.operators.patterns.queue_order import JavaQueue
+from headrace.operators.patterns.waiting import MATCHES, WAITING
 from headrace.runtime.user_function import UserFunction
 from headrace.testing import KeyedHarness
 from tests.contract.stores import CountingStore

@@ -13,7 +13,7 @@ from headrace.cep import AfterMatchSkipStrategy, Pattern, SimpleCondition
 from headrace.errors import HeadraceError
 from headrace.operators.patterns import operator
 from headrace.operators.patterns.compiler import compile_stages
-from headrace.operators.patterns.shortcut import Check, relevance
+from headrace.operators.patterns.shortcut import Check, any_holds, conditions_to_ask
 from tests.differential.patterns import build, random_case
 from tests.differential.test_patterns_against_flink import answer
 from tests.effort import examples
@@ -22,7 +22,8 @@ from tests.unit.operators.patterns.finding import Found, a_then_b, harness, name
 
 def check_of(pattern: Pattern, number_shows: bool = True) -> Check | None:
     stages = pattern._stages()
-    return relevance(stages, compile_stages(stages), number_shows)
+    asked = conditions_to_ask(stages, compile_stages(stages), number_shows)
+    return None if asked is None else any_holds(asked)
 
 
 def a() -> Pattern:
@@ -160,11 +161,11 @@ def test_answers_are_equal_with_and_without(first: int) -> None:
             automaton = compile_stages(stages)
         except HeadraceError:
             continue
-        if relevance(stages, automaton, False) is None:
+        if conditions_to_ask(stages, automaton, False) is None:
             continue
         with pytest.MonkeyPatch.context() as patch:
             found = answered(case)
-            patch.setattr(operator, "relevance", lambda *arguments: None)
+            patch.setattr(operator, "conditions_to_ask", lambda *arguments: None)
             assert found == answered(case), number
 
 
