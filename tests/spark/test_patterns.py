@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from headrace.cep import CEP, Pattern, PatternProcessFunction
-from headrace.common import Configuration, WatermarkStrategy
+from headrace.common import Configuration, Types, WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.errors import CheckpointError
+from headrace.table.expressions import col
 from tests.pipelines.log import Log
 
 pytestmark = pytest.mark.spark
@@ -32,8 +33,14 @@ class Times(PatternProcessFunction):
         yield a[0], a[2] // 100, b[2] // 100
 
 
-def run(folder: Path, stop: int | None, last: str, **settings: str) -> list[Any]:
+def run(
+    folder: Path, stop: int | None, last: str, over_columns: bool = False, **settings: str
+) -> list[Any]:
     """The matches of one run, from where the one before has stopped."""
+
+    def named(name: str) -> Any:
+        return col("f1") == name if over_columns else lambda value: value[1] == name
+
     given = {
         "pipeline.name": "patterns",
         "parallelism.default": "2",
@@ -47,9 +54,10 @@ def run(folder: Path, stop: int | None, last: str, **settings: str) -> list[Any]
         Log(RECORDS, stop),
         times.with_timestamp_assigner(lambda value: value[2]),
         "log",
+        Types.TUPLE([Types.LONG(), Types.STRING(), Types.LONG()]),
     )
-    pattern = Pattern.begin("first").where(lambda value: value[1] == "a")
-    pattern = pattern.followed_by(last).where(lambda value: value[1] == "b").within(1_000)
+    pattern = Pattern.begin("first").where(named("a"))
+    pattern = pattern.followed_by(last).where(named("b")).within(1_000)
     keyed = log.uid("log").key_by(lambda value: value[0])
     matches = CEP.pattern(keyed, pattern).process(Times()).uid("pattern")
     with matches.execute_and_collect() as found:  # type: ignore[attr-defined]
@@ -71,7 +79,8 @@ def test_a_job_goes_on_with_partial_matches_or_without_those_of_other_stages(
     assert sorted(found) == [(key, 2, 3) for key in range(KEYS - 6, KEYS)]
 
 
-def test_a_job_goes_on_in_the_same_way(tmp_path: Path) -> None:
-    assert run(tmp_path, CUT, "second") == []
-    found = run(tmp_path, None, "second", **{"parallelism.default": "3"})
+@pytest.mark.parametrize("over_columns", [False, True])
+def test_a_job_goes_on_in_the_same_way(tmp_path: Path, over_columns: bool) -> None:
+    assert run(tmp_path, CUT, "second", over_columns) == []
+    found = run(tmp_path, None, "second", over_columns, **{"parallelism.default": "3"})
     assert sorted(found) == [(key, turn, 3) for key in range(KEYS) for turn in (0, 2)]
