@@ -48,7 +48,7 @@ def _describe(rel: Rel) -> str:
             names = ", ".join(column.name for column in rel.fields)
             return f"table=[{'.'.join(rel.table)}], fields=[{names}]"
         case StreamScan():
-            return f"stream=[{rel.number}]"
+            return f"stream=[{rel.name}], fields=[{', '.join(each.name for each in rel.fields)}]"
         case Values():
             return f"rows=[{len(rel.rows)}]"
         case Watermark():

@@ -7,7 +7,7 @@ them, and ``lower`` makes the graph of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from headrace.sql.expressions import ColumnRef, Expression
@@ -96,10 +96,16 @@ class Scan(Rel):
 
 @dataclass(frozen=True)
 class StreamScan(Rel):
-    """The records of a stream of the DataStream API, by its number in the environment."""
+    """The records of a stream of the DataStream API, by its number in the environment.
 
-    number: int
+    ``name``: the uid that the program gave the stream, or its number: what is computed of it goes
+    on from its state by this name. ``changes``: whether its rows may be of all kinds.
+    """
+
+    number: int = field(repr=False)
     fields: Columns
+    name: str = ""
+    changes: bool = False
 
     @property
     def columns(self) -> Columns:

@@ -38,6 +38,7 @@ from headrace.table.table_result import TableResult, content_of, done, text_resu
 if TYPE_CHECKING:
     from sqlglot import exp
 
+    from headrace.datastream.data_stream import CloseableIterator
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
     from headrace.table.table_descriptor import TableDescriptor
 
@@ -122,17 +123,23 @@ class SqlSession:
         """Return the plan of a query's tree."""
         return self.resolver().query(tree)
 
-    def add_stream(self, stream: DataStream, columns: Columns) -> Rel:
-        """Return the relation of a stream, whose records are rows with the columns' names."""
+    def add_stream(
+        self, stream: DataStream, columns: Columns, *, name: str = "", changes: bool = False
+    ) -> Rel:
+        """Return the relation of a stream, whose records are rows with the columns' names.
+
+        ``name``: what says in later programs that it is the same stream; "": its number.
+        """
+        number = len(self._program_streams)
         self._program_streams.append(stream)
-        return StreamScan(len(self._program_streams) - 1, columns)
+        return StreamScan(number, columns, name or str(number), changes)
 
     def add_values(self, columns: Columns, rows: Sequence[Sequence[Any]]) -> Rel:
         """Return the relation of rows that are known, with values as Arrow gives them."""
         names = tuple(column.name for column in columns)
-        return self.add_stream(
-            self.env.from_collection([row_of(names, [*row]) for row in rows]), columns
-        )
+        with self.env._apart():
+            stream = self.env.from_collection([row_of(names, [*row]) for row in rows])
+        return self.add_stream(stream, columns)
 
     def register_unnamed(self, rel: Rel) -> str:
         """Register a relation under a new name, and return the name."""
@@ -232,11 +239,17 @@ class SqlSession:
     def collect(self, rel: Rel) -> TableResult:
         """Return the rows of a plan, of a job that starts when they are taken."""
         lowering = self._lowering()
-        stream = lowering.lower(with_window_aggregates(rel))
+        with self.env._apart():
+            stream = lowering.lower(with_window_aggregates(rel))
+
+        def open_rows() -> CloseableIterator:
+            with self.env._apart():
+                return stream.execute_and_collect("collect")  # type: ignore[return-value]
+
         return TableResult(
             rel.columns,
             ResultKind.SUCCESS_WITH_CONTENT,
-            lambda: stream.execute_and_collect("collect"),  # type: ignore[arg-type,return-value]
+            open_rows,
             changes=not self.batch,
             time_zone=self.time_zone,
         )
@@ -256,8 +269,9 @@ class SqlSession:
 
     def insert(self, inserts: Sequence[PlannedInsert]) -> TableResult:
         """Start one job that writes rows into tables."""
-        names = self.add_sinks(inserts)
-        job = self.env.execute_async(f"insert-into_{','.join(names)}")
+        with self.env._apart():
+            names = self.add_sinks(inserts)
+            job = self.env.execute_async(f"insert-into_{','.join(names)}")
         columns = tuple(Column(name, BIGINT) for name in names)
         result = content_of(columns, [[-1] * len(names)])
         result._job = job
@@ -337,7 +351,8 @@ class SqlSession:
         lowering = self._lowering()
         with_kinds = "CHANGELOG_MODE" in details
         plan = explain(rel, lowering.mode if with_kinds else None)
-        return f"== Plan ==\n{plan}\n\n== Job ==\n{lowering.lower(rel).explain()}"
+        with self.env._apart():
+            return f"== Plan ==\n{plan}\n\n== Job ==\n{lowering.lower(rel).explain()}"
 
     def _lowering(self) -> Lowering:
         configuration = self.env._configuration
