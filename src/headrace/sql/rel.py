@@ -132,6 +132,21 @@ class Watermark(OverInput):
 
 
 @dataclass(frozen=True)
+class ChangelogNormalize(OverInput):
+    """What rows change that replace and delete the row of their ``keys``.
+
+    ``condition``: only rows for which it is true are there.
+    """
+
+    keys: tuple[str, ...]
+    condition: Expression | None = None
+
+    @property
+    def columns(self) -> Columns:
+        return self.input.columns
+
+
+@dataclass(frozen=True)
 class Calc(OverInput):
     """Rows for which ``condition`` is true, as new columns."""
 
