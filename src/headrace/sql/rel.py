@@ -94,18 +94,23 @@ class Scan(Rel):
         return self.fields
 
 
+StreamRows = Literal["inserts", "changes", "upserts"]
+"""Which rows a stream gives: inserts, rows of all kinds, or rows that replace that of their key."""
+
+
 @dataclass(frozen=True)
 class StreamScan(Rel):
     """The records of a stream of the DataStream API, by its number in the environment.
 
     ``name``: the uid that the program gave the stream, or its number: what is computed of it goes
-    on from its state by this name. ``changes``: whether its rows may be of all kinds.
+    on from its state by this name.
     """
 
     number: int = field(repr=False)
     fields: Columns
     name: str = ""
-    changes: bool = False
+    gives: StreamRows = "inserts"
+    primary_key: tuple[str, ...] = ()
 
     @property
     def columns(self) -> Columns:
@@ -135,6 +140,21 @@ class Watermark(OverInput):
     @property
     def columns(self) -> Columns:
         return self.fields
+
+
+@dataclass(frozen=True)
+class ChangelogNormalize(OverInput):
+    """What rows change that replace and delete the row of their ``keys``.
+
+    ``condition``: only rows for which it is true are there.
+    """
+
+    keys: tuple[str, ...]
+    condition: Expression | None = None
+
+    @property
+    def columns(self) -> Columns:
+        return self.input.columns
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ class RecordFields(Protocol):
 class FromRecordsSpec(OperatorSpec):
     """``schema``: of the rows. ``timed``: whether its last column has the records' timestamps.
     ``keeps_time``: whether the rows have timestamps, too. ``required``: columns that must not be
-    NULL. ``inserts``: whether all records are inserts."""
+    NULL. ``inserts``: whether all records are inserts; ``upserts``: whether they replace by key."""
 
     fields: RecordFields
     schema: Any
@@ -42,13 +42,16 @@ class FromRecordsSpec(OperatorSpec):
     keeps_time: bool = False
     required: tuple[str, ...] = ()
     inserts: bool = True
+    upserts: bool = False
     traits = Traits(takes_columns=True, gives_columns=True)
     kind = "from-records"
     label = "FromRecords"
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
         """Return what was declared."""
-        return ChangelogMode.insert_only() if self.inserts else ChangelogMode.all()
+        if self.inserts:
+            return ChangelogMode.insert_only()
+        return ChangelogMode.upsert() if self.upserts else ChangelogMode.all()
 
     def build(self) -> Operator:
         return FromRecordsOperator(self)

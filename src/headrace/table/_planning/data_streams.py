@@ -14,8 +14,7 @@ from headrace.errors import SqlValidationError
 from headrace.operators.columns.records import FromRecordsSpec
 from headrace.sql.calls import cast
 from headrace.sql.expressions import Expression
-from headrace.sql.refusals import refuse
-from headrace.sql.rel import Calc, Column, Rel, arrow_schema, reference
+from headrace.sql.rel import Calc, Column, Rel, StreamRows, arrow_schema, reference
 from headrace.sql.resolve.calls import call_name
 from headrace.sql.resolve.tables import (
     scope_of,
@@ -47,14 +46,15 @@ class Taken:
 
     ``fields``: names of fields, each with its column. ``time``: the type of a column with the
     timestamps; None: there is none. ``watermarks``: whether the watermarks of the stream are those
-    of the table. ``changes``: whether the records may be of all kinds. ``whole``: whether the rows
-    are the records as they are; only then do they keep their timestamps.
+    of the table. ``gives``: which rows there are, with their ``primary_key``. ``whole``: whether
+    the rows are the records as they are; only then do they keep their timestamps.
     """
 
     fields: tuple[tuple[str, Column], ...]
     time: SqlType | None = None
     watermarks: bool = False
-    changes: bool = False
+    gives: StreamRows = "inserts"
+    primary_key: tuple[str, ...] = ()
     whole: bool = False
 
 
@@ -63,6 +63,8 @@ def scan_of(session: SqlSession, stream: DataStream, taken: Taken) -> Rel:
     places = [name for name, _ in columns_of_info(stream.get_type())]
     columns = tuple(column for _, column in taken.fields)
     required = tuple(column.name for column in columns if not column.type.nullable)
+    if taken.gives == "upserts":
+        required = taken.primary_key  # a row that deletes may have no others
     if taken.time is not None:
         columns = (*columns, Column(TIMESTAMPS, taken.time))
     spec = FromRecordsSpec(
@@ -71,7 +73,8 @@ def scan_of(session: SqlSession, stream: DataStream, taken: Taken) -> Rel:
         timed=taken.time is not None,
         keeps_time=taken.whole,
         required=required,
-        inserts=not taken.changes,
+        inserts=taken.gives == "inserts",
+        upserts=taken.gives == "upserts",
     )
     uid = stream._edges[0].source.uid
     with session.env._apart():
@@ -79,7 +82,9 @@ def scan_of(session: SqlSession, stream: DataStream, taken: Taken) -> Rel:
             silent = WatermarkStrategy.no_watermarks()
             stream = stream.assign_timestamps_and_watermarks(silent)
         rows = stream._add(spec, call_site(), "from_data_stream")
-    return session.add_stream(rows, columns, name=uid or "", changes=taken.changes)
+    return session.add_stream(
+        rows, columns, name=uid or "", gives=taken.gives, primary_key=taken.primary_key
+    )
 
 
 class DeclaredTable:
@@ -117,7 +122,7 @@ class DeclaredTable:
                     hint=f"declare it as {types[name].summary} NOT NULL",
                 )
 
-    def rel(self, *, changes: bool = False) -> Rel:
+    def rel(self, gives: StreamRows = "inserts") -> Rel:
         """Return the relation."""
         physical = [each for each in self._columns if isinstance(each, PhysicalColumn)]
         metadata = [each for each in self._columns if isinstance(each, MetadataColumn)]
@@ -125,8 +130,9 @@ class DeclaredTable:
             check_metadata(each)
         own = self._watermark is not None and is_source_watermark(self._watermark)
         fields = tuple((each.name, Column(each.name, self._taken(each))) for each in physical)
-        whole = self._schema is None and not changes
-        taken = Taken(fields, _TIMESTAMP if metadata else None, own, changes, whole)
+        time = _TIMESTAMP if metadata else None
+        whole = self._schema is None and gives == "inserts"
+        taken = Taken(fields, time, own, gives, self._key, whole)
         scan = scan_of(self._session, self._stream, taken)
         rel = self._with_computed(self._with_types(scan, physical, metadata))
         if self._watermark is None:
@@ -142,14 +148,12 @@ class DeclaredTable:
             return self.rel()
         if self._session.batch:
             raise SqlValidationError("in a batch, streams have inserts only")
-        if mode.by_key:
-            if not self._key:
-                raise SqlValidationError(
-                    "a stream of upserts needs a primary key",
-                    hint="Schema.new_builder()….primary_key('…')",
-                )
-            refuse("a stream of upserts as a table")
-        return self.rel(changes=True)
+        if mode.by_key and not self._key:
+            raise SqlValidationError(
+                "a stream of upserts needs a primary key",
+                hint="Schema.new_builder()….primary_key('…')",
+            )
+        return self.rel("upserts" if mode.by_key else "changes")
 
     def _taken(self, column: PhysicalColumn) -> SqlType:
         """Return the type of a field, with the nullability that is declared."""

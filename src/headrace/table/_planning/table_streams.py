@@ -10,12 +10,12 @@ from headrace.common.types import Row, RowKind
 from headrace.datastream._build.call_site import call_site
 from headrace.errors import SqlValidationError
 from headrace.operators.columns.records import ToRecordsSpec
-from headrace.sql.expressions import ColumnRef
-from headrace.sql.rel import Aggregate, Calc, Column, Columns, Rel, Sort, StreamScan, arrow_schema
+from headrace.sql.rel import Column, Columns, Rel, StreamScan, arrow_schema
+from headrace.sql.resolve.fitting import fitted
+from headrace.sql.rules.keys import upsert_keys
 from headrace.sql.statements import MetadataColumn, PhysicalColumn
 from headrace.sql.types import AnyTimestampType
 from headrace.table._planning.data_streams import check_metadata
-from headrace.table._planning.session import fitted
 from headrace.table._types.type_info import ColumnWriters, type_info_of
 
 if TYPE_CHECKING:
@@ -149,32 +149,11 @@ def _time_column(schema: Schema) -> str | None:
 
 
 def _require_key(rel: Rel, wanted: tuple[str, ...]) -> None:
-    found = upsert_key(rel)
-    if found is None or {*found} != {*wanted}:
+    keys = upsert_keys(rel)
+    if frozenset(wanted) not in keys:
+        shown = " or ".join(sorted(", ".join(sorted(key)) for key in keys))
         raise SqlValidationError(
             "the rows of the table are not identified by the primary key of the target schema",
-            where={
-                "primary key": ", ".join(wanted),
-                "key of the rows": "unknown" if found is None else ", ".join(found),
-            },
+            where={"primary key": ", ".join(wanted), "key of the rows": shown or "none"},
             hint="declare the columns of GROUP BY as the primary key",
         )
-
-
-def upsert_key(rel: Rel) -> tuple[str, ...] | None:
-    """Return the columns that identify the rows of a relation; None: they are not known."""
-    match rel:
-        case Aggregate():
-            return rel.keys
-        case Sort():
-            return upsert_key(rel.input)
-        case Calc():
-            names = {
-                each.name: name
-                for name, each in zip(rel.names, rel.expressions, strict=True)
-                if isinstance(each, ColumnRef)
-            }
-            key = upsert_key(rel.input)
-            if key is not None and all(name in names for name in key):
-                return tuple(names[name] for name in key)
-    return None
