@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from headrace.common import Configuration
 from headrace.common.types import RowKind, row_of
 from headrace.sql.types import BIGINT, DOUBLE, INT, STRING, TimestampLtzType
+from headrace.table import EnvironmentSettings, TableEnvironment
 from headrace.table._connectors.connector import MetadataColumn
 from tests.unit.table.harness import columns, copy, rows, sink, source, stream_into
 
@@ -73,6 +75,38 @@ def test_upserts(kafka_servers: str) -> None:
         "+U 1 b",
         "+U 2 c",
         "-D 2 None",
+    ]
+
+
+def test_a_statement_writes_upserts_and_another_reads_changes(kafka_servers: str) -> None:
+    config = Configuration()
+    config.set_string("execution.target", "local")
+    made = EnvironmentSettings.new_instance().in_streaming_mode().with_configuration(config)
+    table_env = TableEnvironment.create(made.build())
+    table_env.execute_sql(
+        "CREATE TABLE t (n BIGINT, k STRING, PRIMARY KEY (k) NOT ENFORCED) WITH ("
+        f" 'connector' = 'upsert-kafka', 'topic' = '{new_topic(kafka_servers, 2)}',"
+        f" 'properties.bootstrap.servers' = '{kafka_servers}', 'key.format' = 'json',"
+        " 'value.format' = 'json', 'scan.bounded.mode' = 'latest-offset')"
+    )
+    values = "(VALUES ('a'), ('b'), ('a'), ('c'), ('a')) AS v(k)"
+    for having in ("", " HAVING COUNT(*) < 3"):
+        # The second statement takes 'a' away: its rows before updates are deletions.
+        query = f"SELECT COUNT(*), k FROM {values} GROUP BY k{having}"
+        table_env.execute_sql(f"INSERT INTO t {query}").wait()
+    with table_env.execute_sql("SELECT k, n FROM t").collect() as found:
+        by_key: dict[str, list[tuple[str, int]]] = {}
+        for row in found:
+            by_key.setdefault(row[0], []).append((row.get_row_kind().sign, row[1]))
+    assert by_key["b"] == by_key["c"] == [("+I", 1)]
+    assert [each for each in by_key["a"] if each[0] != "-U"] == [
+        ("+I", 1),
+        ("+U", 2),
+        ("+U", 3),
+        ("+U", 1),
+        ("-D", 1),
+        ("+I", 2),
+        ("-D", 2),
     ]
 
 

@@ -8,6 +8,7 @@ from headrace.common.changelog_mode import ChangelogMode
 from headrace.sql.rel import (
     Aggregate,
     Calc,
+    ChangelogNormalize,
     Expand,
     Rel,
     Scan,
@@ -48,7 +49,7 @@ def _describe(rel: Rel) -> str:
             names = ", ".join(column.name for column in rel.fields)
             return f"table=[{'.'.join(rel.table)}], fields=[{names}]"
         case StreamScan():
-            return f"stream=[{rel.number}]"
+            return f"stream=[{rel.name}], fields=[{', '.join(each.name for each in rel.fields)}]"
         case Values():
             return f"rows=[{len(rel.rows)}]"
         case Watermark():
@@ -61,6 +62,9 @@ def _describe(rel: Rel) -> str:
             )
             where = "" if rel.condition is None else f", where=[{rel.condition}]"
             return f"select=[{shown}]{where}"
+        case ChangelogNormalize():
+            where = "" if rel.condition is None else f", where=[{rel.condition}]"
+            return f"key=[{', '.join(rel.keys)}]{where}"
         case Aggregate():
             return f"groupBy=[{', '.join(rel.keys)}], select=[{_calls(rel)}]"
         case WindowAggregate():

@@ -7,7 +7,7 @@ them, and ``lower`` makes the graph of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from headrace.sql.expressions import ColumnRef, Expression
@@ -94,12 +94,23 @@ class Scan(Rel):
         return self.fields
 
 
+StreamRows = Literal["inserts", "changes", "upserts"]
+"""Which rows a stream gives: inserts, rows of all kinds, or rows that replace that of their key."""
+
+
 @dataclass(frozen=True)
 class StreamScan(Rel):
-    """The records of a stream of the DataStream API, by its number in the environment."""
+    """The records of a stream of the DataStream API, by its number in the environment.
 
-    number: int
+    ``name``: the uid that the program gave the stream, or its number: what is computed of it goes
+    on from its state by this name.
+    """
+
+    number: int = field(repr=False)
     fields: Columns
+    name: str = ""
+    gives: StreamRows = "inserts"
+    primary_key: tuple[str, ...] = ()
 
     @property
     def columns(self) -> Columns:
@@ -129,6 +140,21 @@ class Watermark(OverInput):
     @property
     def columns(self) -> Columns:
         return self.fields
+
+
+@dataclass(frozen=True)
+class ChangelogNormalize(OverInput):
+    """What rows change that replace and delete the row of their ``keys``.
+
+    ``condition``: only rows for which it is true are there.
+    """
+
+    keys: tuple[str, ...]
+    condition: Expression | None = None
+
+    @property
+    def columns(self) -> Columns:
+        return self.input.columns
 
 
 @dataclass(frozen=True)

@@ -38,12 +38,16 @@ class Query(Statement):
     tree: exp.Expr
 
 
+ConflictAction = Literal["DEDUPLICATE", "NOTHING", "ERROR"]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Insert(Statement):
     """INSERT INTO or INSERT OVERWRITE.
 
     ``columns``: the columns that the query gives; empty: all. ``partition``: constants of the
-    columns of PARTITION (…). ``hints``: those after the table's name.
+    columns of PARTITION (…). ``hints``: those after the table's name. ``on_conflict``: which of
+    several rows with one primary key stays.
     """
 
     target: Path
@@ -52,6 +56,7 @@ class Insert(Statement):
     partition: tuple[tuple[str, exp.Expr], ...] = ()
     overwrite: bool = False
     hints: tuple[exp.Expr, ...] = ()
+    on_conflict: ConflictAction | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,11 +8,11 @@ from headrace.common._unsupported import unsupported_method
 from headrace.errors import PlanError, SqlValidationError
 from headrace.sql import statements as parsed
 from headrace.sql.parsing import parse
+from headrace.table._planning.targets import PlannedInsert
 from headrace.table.explain_detail import ExplainDetail
 
 if TYPE_CHECKING:
-    from headrace.sql.rel import Rel
-    from headrace.table._planning.session import SqlSession, Target
+    from headrace.table._planning.session import SqlSession
     from headrace.table.table import Table
     from headrace.table.table_descriptor import TableDescriptor
     from headrace.table.table_pipeline import TablePipeline
@@ -26,7 +26,7 @@ class StatementSet:
 
     def __init__(self, session: SqlSession) -> None:
         self._session = session
-        self._inserts: list[tuple[Rel, Target, bool]] = []
+        self._inserts: list[PlannedInsert] = []
 
     def add_insert_sql(self, stmt: str) -> StatementSet:
         """Add an INSERT statement."""
@@ -44,21 +44,19 @@ class StatementSet:
     ) -> StatementSet:
         """Add the rows of a table, to be written into another one."""
         target = self._session.target(target_path_or_descriptor)
-        self._inserts.append((table._rel, target, overwrite))
+        self._inserts.append(PlannedInsert(table._rel, target, overwrite))
         return self
 
     def add(self, table_pipeline: TablePipeline) -> StatementSet:
         """Add what ``Table.insert_into`` returned."""
-        self._inserts.append(
-            (table_pipeline._rel, table_pipeline._target, table_pipeline._overwrite)
-        )
+        self._inserts.append(table_pipeline._planned)
         return self
 
     def explain(self, *extra_details: ExplainDetail) -> str:
         """Return the plans."""
         return "\n".join(
-            self._session.explain(rel, [d.name for d in extra_details])
-            for rel, _, _ in self._inserts
+            self._session.explain(each.rel, [d.name for d in extra_details])
+            for each in self._inserts
         )
 
     def print_explain(self, *extra_details: ExplainDetail) -> None:

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.common._unsupported import unsupported_method
-from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.configuration import Configuration
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.errors import SqlValidationError
 from headrace.sql.catalog.objects import CatalogTable, PlanView, kind_of
-from headrace.sql.refusals import refuse
 from headrace.table._planning.elements import rows_of_elements, rows_of_frame
 from headrace.table._planning.session import SqlSession, parsed_path
+from headrace.table._stream_conversions import StreamConversions
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.explain_detail import ExplainDetail
 from headrace.table.statement_set import StatementSet
@@ -26,9 +25,7 @@ from headrace.table.table_result import TableResult
 if TYPE_CHECKING:
     import pandas as pd
 
-    from headrace.datastream.data_stream import DataStream
     from headrace.table._types.data_types import DataType
-    from headrace.table.schema import Schema
 
 __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 
@@ -141,15 +138,15 @@ class TableEnvironment:
     ) -> None:
         """Register a table, or a stream, under a name."""
         table = table_or_data_stream
-        if not isinstance(table, Table):
-            table = self._stream_table(table, *fields_or_schema)
+        if not isinstance(table, Table) or fields_or_schema:
+            table = self._table_of_stream(table, *fields_or_schema)
         self._create(view_path, PlanView(table._rel), True, False)
 
     def create_view(self, view_path: str, table: Table, ignore_if_exists: bool = False) -> None:
         """Register a table under a name in a catalog."""
         self._create(view_path, PlanView(table._rel), False, ignore_if_exists)
 
-    def _stream_table(self, stream: Any, *fields_or_schema: Any) -> Table:
+    def _table_of_stream(self, stream: Any, *fields_or_schema: Any) -> Table:
         raise SqlValidationError(f"a Table is needed, not {stream!r}")
 
     def _create(
@@ -299,10 +296,7 @@ def _session(env: StreamExecutionEnvironment, settings: EnvironmentSettings) -> 
     )
 
 
-_STREAMS = "streams as tables are not supported: use from_elements, or a connector"
-
-
-class StreamTableEnvironment(TableEnvironment):
+class StreamTableEnvironment(StreamConversions, TableEnvironment):
     """A TableEnvironment in a program of the DataStream API."""
 
     @staticmethod
@@ -318,41 +312,3 @@ class StreamTableEnvironment(TableEnvironment):
         else:
             env._configuration.add_all(settings.get_configuration())
         return StreamTableEnvironment(_session(env, settings))
-
-    from_data_stream = unsupported_method(_STREAMS)
-    from_changelog_stream = unsupported_method(_STREAMS)
-
-    def to_data_stream(self, table: Table) -> DataStream:
-        """Return the rows of a table as a stream, whose records are rows with names.
-
-        Raises:
-            SqlValidationError: rows of the table change.
-        """
-        stream, mode = self._session.stream_of(table._rel)
-        if mode != ChangelogMode.insert_only():
-            raise SqlValidationError(
-                "to_data_stream() takes tables whose rows do not change",
-                where={"the table gives": str(mode)},
-                hint="to_changelog_stream() gives rows with their kinds",
-            )
-        return stream
-
-    def to_changelog_stream(
-        self,
-        table: Table,
-        target_schema: Schema | None = None,
-        changelog_mode: ChangelogMode | None = None,
-    ) -> DataStream:
-        """Return the changes of a table as a stream of rows with names and kinds."""
-        if target_schema is not None:
-            refuse("a target schema of to_changelog_stream()")
-        stream, mode = self._session.stream_of(table._rel)
-        if not mode.is_accepted_by(changelog_mode):
-            raise SqlValidationError(
-                "the table gives changes that the changelog mode has not",
-                where={"the table gives": str(mode), "mode": str(changelog_mode)},
-            )
-        return stream
-
-    to_append_stream = unsupported_method("Flink has removed it: use to_data_stream")
-    to_retract_stream = unsupported_method("Flink has removed it: use to_changelog_stream")

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from headrace.common._unsupported import unsupported_method
 from headrace.sql.rel import Rel
+from headrace.table._planning.targets import PlannedInsert, Target
 from headrace.table.explain_detail import ExplainDetail
 
 if TYPE_CHECKING:
-    from headrace.table._planning.session import SqlSession, Target
+    from headrace.table._planning.session import SqlSession
     from headrace.table.catalog import ObjectIdentifier
     from headrace.table.table_result import TableResult
 
@@ -25,9 +26,13 @@ class TablePipeline:
         self._target = target
         self._overwrite = overwrite
 
+    @property
+    def _planned(self) -> PlannedInsert:
+        return PlannedInsert(self._rel, self._target, self._overwrite)
+
     def execute(self) -> TableResult:
         """Start the job."""
-        return self._session.insert([(self._rel, self._target, self._overwrite)])
+        return self._session.insert([self._planned])
 
     def explain(self, *extra_details: ExplainDetail) -> str:
         """Return the plan."""

@@ -22,6 +22,9 @@ class RowKind(Enum):
         """The two characters that Flink prints before a row: ``+I``, ``-U``, ``+U``, ``-D``."""
         return _SIGNS[self.value]
 
+    def __str__(self) -> str:
+        return self.sign
+
 
 _SIGNS = ("+I", "-U", "+U", "-D")
 

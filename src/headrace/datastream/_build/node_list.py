@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from headrace.graph.transformation import Edge, SinkTransformation, Transformation
@@ -46,6 +47,19 @@ class NodeList:
         sinks = self._list_sinks(*collecting)
         self._drop_pending()
         return sinks
+
+    @contextmanager
+    def _apart(self) -> Iterator[None]:
+        """Leave what is added meanwhile out of the program's next job, unless a sink reads it.
+
+        A job that starts meanwhile has none of the program's sinks.
+        """
+        pending = self._pending_operators, self._pending_sinks
+        self._pending_operators, self._pending_sinks = [], []
+        try:
+            yield
+        finally:
+            self._pending_operators, self._pending_sinks = pending
 
     def _drop_pending(self) -> None:
         self._pending_operators.clear()

@@ -38,13 +38,11 @@ class CompiledBatchFunction(Protocol):
 @dataclass(frozen=True)
 class CalcSpec(OperatorSpec):
     """``function``: computes the rows. ``schema``: of the input. ``time``: the column of the result
-    that has the rows' timestamps; None: they keep those that they have. ``required``: columns of
-    the result that must not be NULL."""
+    that has the rows' timestamps; None: they keep those that they have."""
 
     function: BatchFunction
     schema: Any
     time: str | None = None
-    required: tuple[str, ...] = ()
     traits = Traits(takes_columns=True, gives_columns=True)
     kind = "calc"
     label = "Calc"
@@ -76,12 +74,6 @@ class CalcOperator(ColumnOperator):
 
         batch, kept = self._compute(columns.batch, self.key_context.now_ms)
         times, kinds = columns.times, columns.kinds
-        for name in self._spec.required:
-            if batch.column(name).null_count:
-                raise TypeMismatchError(
-                    f"column {name!r} is NOT NULL, and a row has NULL for it",
-                    where={"row": repr(_first_null(batch, name))[:200]},
-                )
         if kept is not None:
             if not len(kept):
                 return
@@ -97,11 +89,3 @@ class CalcOperator(ColumnOperator):
                 )
             made = timed
         self.outputs.columns(made)
-
-
-def _first_null(batch: Any, name: str) -> dict[str, Any]:
-    import numpy as np
-
-    (row, *_) = np.flatnonzero(np.asarray(batch.column(name).is_null())).tolist()
-    found: dict[str, Any] = batch.slice(row, 1).to_pylist()[0]
-    return found

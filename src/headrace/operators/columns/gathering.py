@@ -154,3 +154,18 @@ def last_rows(codes: np.ndarray[Any, Any], keys: int) -> np.ndarray[Any, Any]:
     last = np.empty(keys, np.int64)
     last[codes] = np.arange(len(codes))  # of several assignments the last one counts
     return last
+
+
+def chosen_rows(columns: Columns, rows: np.ndarray[Any, Any]) -> Columns:
+    """Return the rows at some places."""
+    import pyarrow as pa
+
+    from headrace.runtime.columns.batch import Columns
+
+    places, times, kinds = pa.array(rows), columns.times, columns.kinds
+    return Columns(
+        columns.batch.take(places),
+        columns.shape,
+        None if times is None else times.take(places),
+        None if kinds is None else kinds[rows],
+    )

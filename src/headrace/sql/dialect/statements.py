@@ -11,6 +11,7 @@ from headrace.sql.dialect.definitions import DefinitionReader
 from headrace.sql.dialect.lexer import line_and_column, parser_error
 from headrace.sql.statements import (
     BeginStatementSet,
+    ConflictAction,
     Describe,
     EndStatementSet,
     Explain,
@@ -132,8 +133,10 @@ class StatementReader(DefinitionReader):
         if self.at_symbol("(") and not self.at_query():
             columns = tuple(self.in_parentheses(lambda: self.list_of(self._column_of_insert)))
         query = self.query()
-        if self.at("ON", "CONFLICT"):
-            self.refuse("ON CONFLICT is not supported")
+        action: ConflictAction | None = None
+        if self.take("ON", "CONFLICT"):
+            self.expect("DO")
+            action = self.expect_one_of("DEDUPLICATE", "NOTHING", "ERROR")  # type: ignore[assignment]
         return Insert(
             target=target,
             query=query,
@@ -141,6 +144,7 @@ class StatementReader(DefinitionReader):
             partition=partition,
             overwrite=overwrite,
             hints=tuple(hints),
+            on_conflict=action,
             **self.place(start),
         )
 

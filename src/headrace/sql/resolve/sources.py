@@ -162,7 +162,7 @@ class SourceResolver:
             return self._queries.ctes[path[0]], path[0]
         hints = {}
         for hint in node.args.get("hints") or ():
-            hints.update(_options_of(hint))
+            hints.update(options_of(hint))
         return self._queries.tables.find(path, hints), path[-1]
 
     # Window table functions
@@ -314,7 +314,7 @@ def _named(name: str, nodes: Sequence[exp.Expr], parameters: Sequence[str]) -> d
     return found
 
 
-def _options_of(hint: exp.Expr) -> dict[str, str]:
+def options_of(hint: exp.Expr) -> dict[str, str]:
     """Return the options of a hint ``OPTIONS('key' = 'value')``."""
     found = {}
     for each in hint.find_all(exp.EQ):

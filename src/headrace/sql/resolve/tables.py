@@ -70,7 +70,7 @@ def table_plan(
         () if key is None else key.columns,
         definition.partitioned_by,
     )
-    scope = _scope_of(given)
+    scope = scope_of(given)
     by_name = {column.name: column for column in given}
     names, expressions = [], list[Expression]()
     for each in definition.columns:
@@ -84,7 +84,7 @@ def table_plan(
         rel = scan
     if definition.watermark is None:
         return rel
-    return _with_watermark(rel, definition.watermark, converter, batch)
+    return with_watermark(rel, definition.watermark, converter, batch)
 
 
 def _with_key(columns: Columns, key: PrimaryKeyDefinition | None) -> Columns:
@@ -96,9 +96,39 @@ def _with_key(columns: Columns, key: PrimaryKeyDefinition | None) -> Columns:
     )
 
 
-def _with_watermark(
+def with_watermark(
     rel: Rel, watermark: WatermarkDefinition, converter: MakeConverter, batch: bool
 ) -> Rel:
+    """Return the rows with a column that is the event time, and its watermarks.
+
+    Raises:
+        SqlValidationError: there is no such column, or a type is wrong.
+    """
+    name = watermarked_column(rel, watermark).name
+    expression = converter(scope_of(rel.columns)).expression(watermark.expression)
+    if not isinstance(expression.type, AnyTimestampType):
+        raise SqlValidationError(
+            f"the watermark {watermark.text} is {expression.type}, and no timestamp"
+        )
+    return Watermark(rel, name, expression, timed_columns(rel.columns, name, batch))
+
+
+def timed_columns(columns: Columns, name: str, batch: bool) -> Columns:
+    """Return the columns, of which one is the event time; in a batch none is."""
+    return tuple(
+        Column(name, replace(each.type, attribute="rowtime"))
+        if each.name == name and isinstance(each.type, AnyTimestampType) and not batch
+        else each
+        for each in columns
+    )
+
+
+def watermarked_column(rel: Rel, watermark: WatermarkDefinition) -> Column:
+    """Return the column of a watermark.
+
+    Raises:
+        SqlValidationError: there is no such column, or it can be no event time.
+    """
     (name, *inner) = watermark.column
     column = next((each for each in rel.columns if each.name == name), None)
     if column is None or inner:
@@ -112,15 +142,9 @@ def _with_watermark(
             " TIMESTAMP_LTZ(3)",
             hint=f"add a computed column: {name}_3 AS CAST({name} AS TIMESTAMP(3))",
         )
-    expression = converter(_scope_of(rel.columns)).expression(watermark.expression)
-    if not isinstance(expression.type, AnyTimestampType):
-        raise SqlValidationError(
-            f"the watermark {watermark.text} is {expression.type}, and no timestamp"
-        )
-    timed = column.type if batch else replace(column.type, attribute="rowtime")
-    fields = tuple(Column(each.name, timed) if each == column else each for each in rel.columns)
-    return Watermark(rel, name, expression, fields)
+    return column
 
 
-def _scope_of(columns: Columns) -> Scope:
+def scope_of(columns: Columns) -> Scope:
+    """Return the scope of an expression over columns of one relation."""
     return Scope((Source(None, tuple(each.name for each in columns), columns),))

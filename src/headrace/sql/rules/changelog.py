@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headrace.common.changelog_mode import ChangelogMode, union
-from headrace.sql.rel import Aggregate, Rel, Scan
+from headrace.sql.rel import Aggregate, ChangelogNormalize, Rel, Scan, StreamScan
 
 ScanMode = Callable[[Scan], ChangelogMode]
 """Gives the mode of a table's connector."""
 
 INSERTS = ChangelogMode.insert_only()
+
+MODES = {
+    "inserts": INSERTS,
+    "changes": ChangelogMode.all(),
+    "upserts": ChangelogMode.upsert(),
+}
+"""The mode of each kind of ``StreamScan``."""
 
 
 def changelog_mode(rel: Rel, scan_mode: ScanMode, batch: bool) -> ChangelogMode:
@@ -19,6 +26,10 @@ def changelog_mode(rel: Rel, scan_mode: ScanMode, batch: bool) -> ChangelogMode:
         return INSERTS
     if isinstance(rel, Scan):
         return scan_mode(rel)
+    if isinstance(rel, StreamScan):
+        return MODES[rel.gives]
+    if isinstance(rel, ChangelogNormalize):
+        return ChangelogMode.all()
     if isinstance(rel, Aggregate):
         given = changelog_mode(rel.input, scan_mode, batch)
         if not rel.calls and given == INSERTS:

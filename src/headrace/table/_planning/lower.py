@@ -11,6 +11,8 @@ from headrace.datastream._build.call_site import call_site
 from headrace.datastream.data_stream import DataStream
 from headrace.operators.columns.accumulator import Aggregated
 from headrace.operators.columns.calc import BatchFunction, CalcSpec
+from headrace.operators.columns.changelog_normalize import ChangelogNormalizeSpec
+from headrace.operators.columns.constraints import NotNullSpec
 from headrace.operators.columns.group_aggregate import GroupAggregateSpec
 from headrace.operators.columns.sort import LimitSpec, SortSpec
 from headrace.runtime.columns.selectors import ByColumns
@@ -24,6 +26,7 @@ from headrace.sql.rel import (
     Aggregate,
     AggregateCall,
     Calc,
+    ChangelogNormalize,
     Column,
     Columns,
     Expand,
@@ -42,10 +45,15 @@ from headrace.sql.rel import (
 )
 from headrace.sql.repeating import AssignedWindows, GroupingSets, Unnested
 from headrace.sql.rules.changelog import INSERTS, changelog_mode
+from headrace.sql.rules.normalize import with_normalized_sources
 from headrace.sql.rules.one_group import ALL, with_a_group, with_constant_key
+from headrace.sql.rules.windows import with_window_aggregates
 from headrace.sql.types import TimestampLtzType
 from headrace.table._planning.watermarks import WATERMARK, constant_delay_ms, strategy_of
 from headrace.table._planning.windows import GroupAggregates, WindowRows, assigner_of
+
+_THERE = "$there"
+"""The column that says which rows there are, of a condition."""
 
 
 class Streams(Protocol):
@@ -68,13 +76,27 @@ class Lowering:
     """Makes streams of plans; equal plans are one stream."""
 
     def __init__(
-        self, streams: Streams, *, batch: bool, time_zone: str, mini_batch: bool = False
+        self,
+        streams: Streams,
+        *,
+        batch: bool,
+        time_zone: str,
+        mini_batch: bool = False,
+        duplicates: bool = False,
     ) -> None:
         self._streams = streams
         self._batch = batch
         self._mini_batch = mini_batch
+        self._duplicates = duplicates
         self._time_zone = time_zone
         self._made: dict[Rel, DataStream] = {}
+
+    def planned(self, rel: Rel) -> Rel:
+        """Return the plan of a resolved relation that is lowered and explained."""
+        rel = with_window_aggregates(rel)
+        if self._batch:
+            return rel
+        return with_normalized_sources(rel, self._streams.mode, self._duplicates)
 
     def lower(self, rel: Rel) -> DataStream:
         """Return the stream of a plan's rows."""
@@ -83,13 +105,18 @@ class Lowering:
             made = self._made[rel] = self._lower(rel)
         return made
 
-    def lower_required(self, rel: Rel, required: tuple[str, ...], table: str) -> DataStream:
-        """Return the stream of rows for a table, of which some columns must not be NULL."""
+    def lower_required(
+        self, rel: Rel, required: tuple[str, ...], table: str, drops: bool = False
+    ) -> DataStream:
+        """Return the stream of rows for a table, of which some columns must not be NULL.
+
+        ``drops``: rows with such a NULL are left out; otherwise the job fails.
+        """
         stream = self.lower(rel)
         if not required:
             return stream
-        checked = self._select(stream, rel.columns, rel.columns, required)
-        return checked.name(f"NotNull({table})")
+        spec = NotNullSpec(arrow_schema(rel.columns), required, drops)
+        return stream._add(spec, call_site(), "sql").name(f"NotNull({table})")
 
     def mode(self, rel: Rel) -> ChangelogMode:
         """Return the row kinds of a plan."""
@@ -107,6 +134,8 @@ class Lowering:
                 return self._watermark(rel)
             case Calc():
                 return self._calc(rel)
+            case ChangelogNormalize():
+                return self._normalized(rel)
             case Aggregate():
                 return self._aggregate(rel)
             case WindowAggregate():
@@ -125,13 +154,11 @@ class Lowering:
                 return first.union(*others) if others else first
         refuse(type(rel).__name__)
 
-    def _select(
-        self, stream: DataStream, given: Columns, wanted: Columns, required: tuple[str, ...] = ()
-    ) -> DataStream:
+    def _select(self, stream: DataStream, given: Columns, wanted: Columns) -> DataStream:
         """Return the rows of a stream with some of its columns, in another order."""
         names = tuple(column.name for column in wanted)
         function = Projection(given, names, tuple(map(reference, wanted)))
-        spec = CalcSpec(function, arrow_schema(given), required=required)
+        spec = CalcSpec(function, arrow_schema(given))
         return stream._add(spec, call_site(), "sql")
 
     def _repeated(self, before: Rel, function: BatchFunction, name: str) -> DataStream:
@@ -218,6 +245,17 @@ class Lowering:
         keyed = self.lower(before).key_by(ByColumns(*keys))
         made = keyed._add(spec, call_site(), "sql", inputs=keyed._keyed_edges())
         return made.uid(identity(rel))
+
+    def _normalized(self, rel: ChangelogNormalize) -> DataStream:
+        columns, condition = rel.columns, None
+        if rel.condition is not None:
+            _refuse_random(rel.condition)
+            condition = Projection(columns, (_THERE,), (rel.condition,), None, self._time_zone)
+        spec = ChangelogNormalizeSpec(
+            rel.keys, arrow_schema(columns), condition, folds=self._mini_batch
+        )
+        stream = self._keyed(rel.input, rel.keys, spec, rel)
+        return stream.set_description(f"ChangelogNormalize(key=[{', '.join(rel.keys)}])")
 
     def _sort(self, rel: Sort) -> DataStream:
         before = with_constant_key(rel.input)

@@ -3,65 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.common._options import catalogue as options
-from headrace.common._options.table import MINI_BATCH, STATE_TTL, TIME_ZONE
+from headrace.common._options.table import (
+    DUPLICATES,
+    MINI_BATCH,
+    NOT_NULL_ENFORCER,
+    STATE_TTL,
+    TIME_ZONE,
+    UPSERT_MATERIALIZE,
+)
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.types import row_of
 from headrace.datastream.data_stream import DataStream
 from headrace.errors import SqlValidationError, UnsupportedError
 from headrace.sql import statements as parsed
-from headrace.sql.assignment import is_assignable
-from headrace.sql.calls import cast
 from headrace.sql.catalog.execute import Types, execute
 from headrace.sql.catalog.manager import CatalogManager
 from headrace.sql.catalog.objects import CatalogTable, CatalogView, ObjectPath, PlanView
 from headrace.sql.explain import explain
-from headrace.sql.expressions import Literal
 from headrace.sql.parsing import parse
 from headrace.sql.refusals import refuse
-from headrace.sql.rel import Calc, Column, Columns, Rel, StreamScan, reference
+from headrace.sql.rel import Column, Columns, Rel, StreamRows, StreamScan
+from headrace.sql.resolve.fitting import fitted_insert
 from headrace.sql.resolve.query import QueryResolver, renamed
 from headrace.sql.resolve.scope import Scope, Source
-from headrace.sql.resolve.tables import read_columns, table_plan, written_columns
-from headrace.sql.rules.windows import with_window_aggregates
+from headrace.sql.resolve.sources import options_of
+from headrace.sql.resolve.tables import read_columns, table_plan
 from headrace.sql.types import BIGINT, BOOLEAN, STRING, SqlType
-from headrace.table._connectors.connector import TableRequest
-from headrace.table._connectors.registry import find_connector
 from headrace.table._planning.lower import Lowering
+from headrace.table._planning.sinks import TableSinks, required_of_result
 from headrace.table._planning.streams import TableStreams
+from headrace.table._planning.targets import PlannedInsert, Target
 from headrace.table.result_kind import ResultKind
 from headrace.table.table_result import TableResult, content_of, done, text_result
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
+    from headrace.datastream.data_stream import CloseableIterator
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
     from headrace.table.table_descriptor import TableDescriptor
-
-
-@dataclass(frozen=True)
-class Target:
-    """A table that is written; ``path`` None: it is in no catalog."""
-
-    path: ObjectPath | None
-    definition: CatalogTable
-
-    @property
-    def name(self) -> str:
-        """The name without its catalog and database."""
-        return "anonymous" if self.path is None else self.path.name
-
-    @property
-    def full_name(self) -> str:
-        """The name of the result's column."""
-        return "anonymous" if self.path is None else ".".join(self.path)
-
-
-PlannedInsert = tuple[Rel, Target, bool]
-"""A plan, the table that its rows are written into, and whether they replace what is there."""
 
 
 def parsed_path(text: str) -> parsed.Path:
@@ -122,17 +105,29 @@ class SqlSession:
         """Return the plan of a query's tree."""
         return self.resolver().query(tree)
 
-    def add_stream(self, stream: DataStream, columns: Columns) -> Rel:
-        """Return the relation of a stream, whose records are rows with the columns' names."""
+    def add_stream(
+        self,
+        stream: DataStream,
+        columns: Columns,
+        *,
+        name: str = "",
+        gives: StreamRows = "inserts",
+        primary_key: tuple[str, ...] = (),
+    ) -> Rel:
+        """Return the relation of a stream, whose records are rows with the columns' names.
+
+        ``name``: what says in later programs that it is the same stream; "": its number.
+        """
+        number = len(self._program_streams)
         self._program_streams.append(stream)
-        return StreamScan(len(self._program_streams) - 1, columns)
+        return StreamScan(number, columns, name or str(number), gives, primary_key)
 
     def add_values(self, columns: Columns, rows: Sequence[Sequence[Any]]) -> Rel:
         """Return the relation of rows that are known, with values as Arrow gives them."""
         names = tuple(column.name for column in columns)
-        return self.add_stream(
-            self.env.from_collection([row_of(names, [*row]) for row in rows]), columns
-        )
+        with self.env._apart():
+            stream = self.env.from_collection([row_of(names, [*row]) for row in rows])
+        return self.add_stream(stream, columns)
 
     def register_unnamed(self, rel: Rel) -> str:
         """Register a relation under a new name, and return the name."""
@@ -232,11 +227,20 @@ class SqlSession:
     def collect(self, rel: Rel) -> TableResult:
         """Return the rows of a plan, of a job that starts when they are taken."""
         lowering = self._lowering()
-        stream = lowering.lower(with_window_aggregates(rel))
+        planned = lowering.planned(rel)
+        drops = options.read(self.env._configuration, NOT_NULL_ENFORCER) == "DROP"
+        required = required_of_result(planned)
+        with self.env._apart():
+            stream = lowering.lower_required(planned, required, "collect", drops)
+
+        def open_rows() -> CloseableIterator:
+            with self.env._apart():
+                return stream.execute_and_collect("collect")  # type: ignore[return-value]
+
         return TableResult(
             rel.columns,
             ResultKind.SUCCESS_WITH_CONTENT,
-            lambda: stream.execute_and_collect("collect"),  # type: ignore[arg-type,return-value]
+            open_rows,
             changes=not self.batch,
             time_zone=self.time_zone,
         )
@@ -246,18 +250,27 @@ class SqlSession:
 
     def planned(self, insert: parsed.Insert) -> PlannedInsert:
         """Return what an INSERT writes, and where."""
-        if insert.partition:
-            refuse("PARTITION in INSERT")
         target = Target(self.catalogs.qualify(insert.target), self.catalogs.table(insert.target))
-        rel = self.resolver().resolve(insert.query)
-        columns = written_columns(target.definition)
-        rel = fitted(rel, columns, insert.columns, insert.target[-1])
-        return rel, target, insert.overwrite
+        resolver = self.resolver()
+        converter = resolver.converter(Scope(()))
+        constants = {name: converter.expression(each) for name, each in insert.partition}
+        rel = fitted_insert(
+            resolver.resolve(insert.query),
+            target.definition,
+            insert.columns,
+            constants,
+            target.name,
+        )
+        hints = tuple(pair for each in insert.hints for pair in options_of(each).items())
+        return PlannedInsert(
+            rel, target, insert.overwrite, insert.on_conflict, hints, (*constants,)
+        )
 
     def insert(self, inserts: Sequence[PlannedInsert]) -> TableResult:
         """Start one job that writes rows into tables."""
-        names = self.add_sinks(inserts)
-        job = self.env.execute_async(f"insert-into_{','.join(names)}")
+        with self.env._apart():
+            names = self.add_sinks(inserts)
+            job = self.env.execute_async(f"insert-into_{','.join(names)}")
         columns = tuple(Column(name, BIGINT) for name in names)
         result = content_of(columns, [[-1] * len(names)])
         result._job = job
@@ -265,54 +278,29 @@ class SqlSession:
 
     def add_sinks(self, inserts: Sequence[PlannedInsert]) -> list[str]:
         """Add sinks to the job, and return the names of the tables."""
-        lowering = self._lowering()
-        for rel, target, overwrite in inserts:
-            self._add_sink(rel, target, overwrite, lowering)
-        return [target.full_name for _, target, _ in inserts]
+        sinks = self._sinks()
+        for each in inserts:
+            sinks.add(each)
+        return [each.target.full_name for each in inserts]
 
-    def _add_sink(self, rel: Rel, target: Target, overwrite: bool, lowering: Lowering) -> None:
-        name = target.name
-        if overwrite:
-            refuse("INSERT OVERWRITE")
-        definition = target.definition
-        columns = written_columns(definition)
-        rel = with_window_aggregates(fitted(rel, columns, (), name))
-        required = tuple(
-            wanted.name
-            for wanted, one in zip(columns, rel.columns, strict=True)
-            if one.type.nullable and not wanted.type.nullable
-        )
-        options = dict(definition.options)
-        connector = find_connector(options.pop("connector", None))
-        request = TableRequest(
-            name,
-            columns,
-            options,
-            primary_key=() if definition.primary_key is None else definition.primary_key.columns,
-            partition_keys=definition.partitioned_by,
+    def _sinks(self) -> TableSinks:
+        configuration = self.env._configuration
+        return TableSinks(
+            self._lowering(),
             batch=self.batch,
             time_zone=self.time_zone,
+            materialize=options.read(configuration, UPSERT_MATERIALIZE),
+            drops_nulls=options.read(configuration, NOT_NULL_ENFORCER) == "DROP",
         )
-        stream = lowering.lower_required(rel, required, name)
-        sink = connector.sink(request).sink
-        mode = lowering.mode(rel)
-        if not mode.is_accepted_by(sink.accepts):
-            raise SqlValidationError(
-                f"table {name!r} does not take the changes of this query",
-                where={"it takes": str(sink.accepts), "the query gives": str(mode)},
-                hint="insert into a table that takes changes (upsert-kafka, print), or aggregate"
-                " in windows",
-            )
-        stream.sink_to(sink)
 
     def stream_of(self, rel: Rel) -> tuple[DataStream, ChangelogMode]:
         """Return the rows of a plan, and which kinds they have.
 
         Streams of one program share operators: equal plans are one stream.
         """
-        rel = with_window_aggregates(rel)
         if self._shared is None:
             self._shared = self._lowering()
+        rel = self._shared.planned(rel)
         return self._shared.lower(rel), self._shared.mode(rel)
 
     def _explain(self, explained: parsed.Explain) -> str:
@@ -321,7 +309,7 @@ class SqlSession:
             case parsed.Query():
                 rel = self.resolver().resolve(statement.tree)
             case parsed.Insert():
-                rel = self.resolver().resolve(statement.query)
+                rel = self._sinks().plan(self.planned(statement)).rel
             case _:
                 refuse("EXPLAIN of this statement")
         return self.explain(rel, explained.details)
@@ -333,11 +321,12 @@ class SqlSession:
 
     def explain(self, rel: Rel, details: Sequence[str] = ()) -> str:
         """Return the plan of a relation, and of its job."""
-        rel = with_window_aggregates(rel)
         lowering = self._lowering()
+        rel = lowering.planned(rel)
         with_kinds = "CHANGELOG_MODE" in details
         plan = explain(rel, lowering.mode if with_kinds else None)
-        return f"== Plan ==\n{plan}\n\n== Job ==\n{lowering.lower(rel).explain()}"
+        with self.env._apart():
+            return f"== Plan ==\n{plan}\n\n== Job ==\n{lowering.lower(rel).explain()}"
 
     def _lowering(self) -> Lowering:
         configuration = self.env._configuration
@@ -350,7 +339,8 @@ class SqlSession:
             streams,
             batch=self.batch,
             time_zone=self.time_zone,
-            mini_batch=options.read(self.env._configuration, MINI_BATCH),
+            mini_batch=options.read(configuration, MINI_BATCH),
+            duplicates=options.read(configuration, DUPLICATES),
         )
 
 
@@ -367,47 +357,3 @@ class _Relations:
             raise SqlValidationError(f"{'.'.join(path)} is no name of a table")
         full = ObjectPath(*self._database[: 3 - len(path)], *path)
         return self._session.relation(full, hints)
-
-
-def fitted(rel: Rel, columns: Columns, names: Sequence[str], table: str) -> Rel:
-    """Return the rows of a query with the columns of a table, by their places.
-
-    ``names``: those that the statement gives; the others are NULL.
-
-    Raises:
-        SqlValidationError: the numbers of columns differ, or a type does not fit.
-    """
-    given = rel.columns
-    wanted = columns
-    if names:
-        by_name = {column.name: column for column in columns}
-        unknown = [name for name in names if name not in by_name]
-        if unknown:
-            raise SqlValidationError(f"table {table!r} has no column {unknown[0]!r}")
-        wanted = tuple(by_name[name] for name in names)
-    if len(given) != len(wanted):
-        raise SqlValidationError(
-            f"the query gives {len(given)} columns, and table {table!r} takes {len(wanted)}",
-            where={
-                "query": ", ".join(f"{each.name} {each.type}" for each in given),
-                "table": ", ".join(f"{each.name} {each.type}" for each in wanted),
-            },
-        )
-    for one, column in zip(given, wanted, strict=True):
-        if not is_assignable(one.type, column.type):
-            raise SqlValidationError(
-                f"column {column.name!r} of table {table!r} is {column.type}, and the query gives"
-                f" {one.type}",
-                hint=f"CAST({one.name} AS {column.type.summary})",
-            )
-    sources = {
-        column.name: cast(reference(one), column.type.with_nullable(one.type.nullable))
-        for one, column in zip(given, wanted, strict=True)
-    }
-    expressions = []
-    for column in columns:
-        found = sources.get(column.name)
-        if found is None and not column.type.nullable:
-            raise SqlValidationError(f"column {column.name!r} of {table!r} cannot be NULL")
-        expressions.append(Literal(column.type, None) if found is None else found)
-    return Calc(rel, tuple(column.name for column in columns), tuple(expressions))

@@ -9,9 +9,9 @@ from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.types import row_of
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream.data_stream import DataStream
+from headrace.errors import SqlValidationError
 from headrace.sql.evaluate import compile_expressions
 from headrace.sql.functions.function import Session
-from headrace.sql.refusals import refuse
 from headrace.sql.rel import Scan, StreamScan, Values
 from headrace.table._connectors.connector import MetadataColumn, TableRequest, TableSource
 from headrace.table._connectors.registry import find_connector
@@ -79,7 +79,22 @@ class TableStreams:
                 time_zone=self._time_zone,
             )
             found = connector.source(request)
-            if found.mode.by_key:
-                refuse(f"reading a table of upserts ({scan.table[-1]})")
+            if self._batch:
+                _check_batch(scan, found)
             self._sources[scan] = found
         return found
+
+
+def _check_batch(scan: Scan, found: TableSource) -> None:
+    if found.mode != ChangelogMode.insert_only():
+        raise SqlValidationError(
+            f"table {scan.table[-1]!r} gives changes, and a batch reads tables of inserts only",
+            where={"it gives": str(found.mode)},
+            hint="read it in streaming mode",
+        )
+    if not found.source.bounded:
+        raise SqlValidationError(
+            f"table {scan.table[-1]!r} does not end, and a batch reads tables that end",
+            hint="read it in streaming mode, or say where it ends (scan.bounded.mode,"
+            " number-of-rows)",
+        )

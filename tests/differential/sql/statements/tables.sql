@@ -70,3 +70,8 @@ CREATE TABLE t2 (
   i INT, s STRING
 ) WITH ('connector' = 'filesystem', 'path' = '{data}/t2.csv', 'format' = 'csv',
   'csv.null-literal' = '');
+
+CREATE TABLE repeated_changes (
+  id INT, k STRING, v INT, PRIMARY KEY (id) NOT ENFORCED
+) WITH ('connector' = 'filesystem', 'path' = '{data}/repeated_changes.json',
+  'format' = 'debezium-json');

@@ -1,0 +1,136 @@
+"""Rows by the primary key of a sink, where rows of several keys of the query have the same one.
+
+All rows of a primary key are kept in the order of their changes, and the sink has the last one. As
+it is taken back, the sink gets the one before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.common._types.data import type_data
+from headrace.common.changelog_mode import ChangelogMode
+from headrace.operators.columns.gathering import (
+    DELETE,
+    INSERT,
+    UPDATE_AFTER,
+    KeyedColumnOperator,
+    retracted,
+)
+from headrace.runtime.context import TaskContext
+from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Traits
+from headrace.runtime.state.backend import Timer
+from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from headrace.runtime.columns.batch import Columns
+
+SLOT = RESERVED_NAMES + "rows"
+"""The state of a primary key: its rows."""
+
+
+@dataclass(frozen=True)
+class UpsertMaterializerSpec(OperatorSpec):
+    """``schema``: of the rows. ``upsert_key``: columns by which a later row replaces an earlier
+    one; None: only equal rows are the same."""
+
+    schema: Any
+    upsert_key: tuple[str, ...] | None = None
+    traits = Traits(keyed=True, state=True, takes_columns=True, gives_columns=True)
+    kind = "upsert-materializer"
+    label = "SinkUpsertMaterializer"
+
+    def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
+        """Return upserts by the primary key."""
+        return ChangelogMode.upsert()
+
+    def build(self) -> Operator:
+        return UpsertMaterializer(self)
+
+
+class UpsertMaterializer(KeyedColumnOperator):
+    """Keeps the rows of each primary key as lists of values."""
+
+    def __init__(self, spec: UpsertMaterializerSpec) -> None:
+        super().__init__(spec.schema)
+        names = spec.schema.names
+        key = spec.upsert_key
+        self._key = [*range(len(names))] if key is None else [names.index(each) for each in key]
+        self._replaces = key is not None
+
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
+        super().open(node, context, key_context)
+        assert context.states is not None, "rows are kept by key"
+        context.states.declare(SLOT, VALUE, type_data("PICKLED_BYTE_ARRAY"))
+
+    def take(self, columns: Columns, codes: np.ndarray[Any, Any], distinct: list[Any]) -> None:
+        """Give the changes of the last row of each primary key."""
+        if not len(columns):
+            return
+        backend = self.key_context.backend
+        kept: list[list[Any]] = [[*backend.enter(key).get(SLOT, ())] for key in distinct]
+        minus = retracted(columns)
+        takes_back = [False] * len(columns) if minus is None else minus.tolist()
+        values = [each.to_pylist() for each in columns.batch.columns]
+        kinds, rows = [], []
+        for code, back, *row in zip(codes.tolist(), takes_back, *values, strict=True):
+            change = (self._remove if back else self._add)(kept[code], row)
+            if change is not None:
+                kinds.append(change[0])
+                rows.append(change[1])
+        for key, found in zip(distinct, kept, strict=True):
+            entry = backend.enter(key)
+            if found:
+                entry[SLOT] = found
+            else:
+                entry.pop(SLOT, None)
+            backend.changed(key)
+        self._give(kinds, rows)
+
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
+        """Do nothing: it sets no timers."""
+
+    def _add(self, kept: list[Any], row: list[Any]) -> tuple[int, list[Any]]:
+        kind = UPDATE_AFTER if kept else INSERT
+        place = self._find(kept, row) if self._replaces else None
+        if place is None:
+            kept.append(row)
+        else:
+            kept[place] = row
+        return kind, row
+
+    def _remove(self, kept: list[Any], row: list[Any]) -> tuple[int, list[Any]] | None:
+        place = self._find(kept, row)
+        if place is None:
+            return None
+        del kept[place]
+        if not kept:
+            return DELETE, row
+        return (UPDATE_AFTER, kept[-1]) if place == len(kept) else None
+
+    def _find(self, kept: list[Any], row: list[Any]) -> int | None:
+        """Return the place of the first row that is the same by the key."""
+        key = [row[each] for each in self._key]
+        for place, other in enumerate(kept):
+            if [other[each] for each in self._key] == key:
+                return place
+        return None
+
+    def _give(self, kinds: list[int], rows: list[list[Any]]) -> None:
+        if not rows:
+            return
+        import numpy as np
+        import pyarrow as pa
+
+        from headrace.runtime.columns.batch import Columns
+        from headrace.runtime.columns.shapes import NAMED_ROWS
+
+        fields = zip(zip(*rows, strict=True), self._schema, strict=True)
+        arrays = [pa.array(values, field.type) for values, field in fields]
+        made = pa.RecordBatch.from_arrays(arrays, schema=self._schema)
+        self.outputs.columns(Columns(made, NAMED_ROWS, None, np.array(kinds, np.int8)))

@@ -1,0 +1,132 @@
+"""From the plans of INSERTs to sinks of a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headrace.common.changelog_mode import ChangelogMode
+from headrace.connector import Sink
+from headrace.datastream._build.call_site import call_site
+from headrace.datastream.data_stream import DataStream
+from headrace.errors import SqlValidationError
+from headrace.operators.columns.constraints import UpsertChangesSpec
+from headrace.operators.columns.materialize import UpsertMaterializerSpec
+from headrace.runtime.columns.selectors import ByColumns
+from headrace.sql.refusals import refuse
+from headrace.sql.rel import Rel, Scan, arrow_schema, walk
+from headrace.sql.resolve.fitting import fitted
+from headrace.sql.resolve.tables import written_columns
+from headrace.sql.rules.conflicts import Materialize, SinkChanges, sink_changes
+from headrace.table._connectors.connector import TableRequest
+from headrace.table._connectors.registry import find_connector
+from headrace.table._planning.lower import Lowering, identity
+from headrace.table._planning.targets import PlannedInsert
+
+
+def required_of_result(rel: Rel) -> tuple[str, ...]:
+    """Return the columns of a query's result to look for NULLs in.
+
+    Only a source may have NULLs where it says that there are none.
+    """
+    scans = [each for each in walk(rel) if isinstance(each, Scan)]
+    if all(column.type.nullable for scan in scans for column in scan.fields):
+        return ()
+    return tuple(column.name for column in rel.columns if not column.type.nullable)
+
+
+@dataclass(frozen=True)
+class SinkPlan:
+    """The rows of an INSERT with the columns of its table, and the sink."""
+
+    rel: Rel
+    sink: Sink
+    changes: SinkChanges
+    primary_key: tuple[str, ...]
+    required: tuple[str, ...]
+
+
+class TableSinks:
+    """Adds the sinks of tables to a job."""
+
+    def __init__(
+        self,
+        lowering: Lowering,
+        *,
+        batch: bool,
+        time_zone: str,
+        materialize: Materialize,
+        drops_nulls: bool,
+    ) -> None:
+        self._lowering = lowering
+        self._batch = batch
+        self._time_zone = time_zone
+        self._materialize: Materialize = materialize
+        self._drops_nulls = drops_nulls
+
+    def add(self, insert: PlannedInsert) -> None:
+        """Write the rows of a plan into its table."""
+        plan, name = self.plan(insert), insert.target.name
+        stream = self._lowering.lower_required(plan.rel, plan.required, name, self._drops_nulls)
+        self._with_changes(stream, plan).sink_to(plan.sink)
+
+    def plan(self, insert: PlannedInsert) -> SinkPlan:
+        """Return what an INSERT means for its table.
+
+        Raises:
+            SqlValidationError: the table cannot be written, or does not take the query's changes.
+        """
+        definition, name = insert.target.definition, insert.target.name
+        if insert.overwrite:
+            refuse("INSERT OVERWRITE")
+        columns = written_columns(definition)
+        rel = self._lowering.planned(fitted(insert.rel, columns, (), name))
+        key = () if definition.primary_key is None else definition.primary_key.columns
+        options = {**dict(definition.options), **dict(insert.hints)}
+        connector = find_connector(options.pop("connector", None))
+        request = TableRequest(
+            name,
+            columns,
+            options,
+            primary_key=key,
+            partition_keys=definition.partitioned_by,
+            batch=self._batch,
+            time_zone=self._time_zone,
+        )
+        sink = connector.sink(request).sink
+        mode = self._lowering.mode(rel)
+        changes = SinkChanges()
+        if not self._batch:
+            changes = sink_changes(
+                rel, mode, sink.accepts, key, insert.action, self._materialize, name
+            )
+        _check_mode(mode, changes, sink.accepts, name)
+        required = tuple(
+            each.name for each in columns if not each.type.nullable or each.name in key
+        )
+        return SinkPlan(rel, sink, changes, key, required)
+
+    def _with_changes(self, stream: DataStream, plan: SinkPlan) -> DataStream:
+        schema, changes = arrow_schema(plan.rel.columns), plan.changes
+        if changes.materialized:
+            keyed = stream.key_by(ByColumns(*plan.primary_key))
+            spec = UpsertMaterializerSpec(schema, changes.upsert_key)
+            made = keyed._add(spec, call_site(), "sql", inputs=keyed._keyed_edges())
+            return made.uid(f"{identity(plan.rel)}-{'-'.join(plan.primary_key)}")
+        if changes.updates_before == "kept":
+            return stream
+        deletes = changes.updates_before == "deletes"
+        return stream._add(UpsertChangesSpec(schema, deletes), call_site(), "sql")
+
+
+def _check_mode(
+    mode: ChangelogMode, changes: SinkChanges, accepts: ChangelogMode | None, table: str
+) -> None:
+    if changes.materialized or changes.updates_before != "kept":
+        mode = ChangelogMode.upsert()
+    if not mode.is_accepted_by(accepts):
+        raise SqlValidationError(
+            f"table {table!r} does not take the changes of this query",
+            where={"it takes": str(accepts), "the query gives": str(mode)},
+            hint="insert into a table that takes changes (upsert-kafka, print), or aggregate in"
+            " windows",
+        )
