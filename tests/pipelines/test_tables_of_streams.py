@@ -27,9 +27,9 @@ TIMED = (
     .watermark("rowtime", "SOURCE_WATERMARK()")
     .build()
 )
-ROWS = st.lists(
-    st.tuples(st.sampled_from("abc"), st.integers(0, 4)), min_size=1, max_size=25
-).map(lambda pairs: [(k, n, at * 400) for at, (k, n) in enumerate(pairs)])
+ROWS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 4)), min_size=1, max_size=25).map(
+    lambda pairs: [(k, n, at * 400) for at, (k, n) in enumerate(pairs)]
+)
 
 
 class Times(TimestampAssigner):
@@ -53,7 +53,9 @@ class Follow(KeyedProcessFunction):
     """The row of each key after each change; a change must fit to the row."""
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self.row = runtime_context.get_state(ValueStateDescriptor("row", Types.PICKLED_BYTE_ARRAY()))
+        self.row = runtime_context.get_state(
+            ValueStateDescriptor("row", Types.PICKLED_BYTE_ARRAY())
+        )
 
     def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
         if value.get_row_kind().name in ("UPDATE_BEFORE", "DELETE"):

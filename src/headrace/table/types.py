@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headrace.common.types import Row, RowKind
+from headrace.table._types import in_streams as in_streams
 from headrace.table._types.arrow import create_arrow_schema, from_arrow_type, to_arrow_type
 from headrace.table._types.data_types import (
     ArrayType,

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyarrow import orc
 
 from headrace.common._storage.locations import open_file, stat_file
+from headrace.common._types.other_forms import as_arrow_schema
 from headrace.common.serialization import BulkWriterFactory
 from headrace.common.typeinfo import RowTypeInfo
 from headrace.connector import BadRecord, Chunk
@@ -149,14 +150,15 @@ class OrcBulkWriters:
     ) -> _OrcWriterFactory:
         """Return a writer of rows, dictionaries, dataclasses or tuples.
 
-        ``row_type`` is ``Types.ROW_NAMED(…)`` or a pyarrow schema (PyFlink takes a RowType of its
-        Table API). The supported ``writer_properties`` are ``orc.compress`` (NONE, ZLIB, SNAPPY,
-        LZ4, ZSTD) and ``orc.stripe.size`` (bytes).
+        ``row_type`` is a ``DataTypes.ROW(…)``, ``Types.ROW_NAMED(…)`` or a pyarrow schema. The
+        supported ``writer_properties`` are ``orc.compress`` (NONE, ZLIB, SNAPPY, LZ4, ZSTD) and
+        ``orc.stripe.size`` (bytes).
 
         Raises:
             PlanError: another property is given, or ORC has no such type (a time of day).
         """
         refuse_hadoop(hadoop_config, "ORC is written")
+        row_type = as_arrow_schema(row_type)
         for field in arrow_schema(row_type):
             if pa.types.is_time(field.type):
                 raise PlanError(f"ORC cannot represent a time of day (field {field.name!r})")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headrace.common._types.other_forms import as_type_information
 from headrace.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from headrace.datastream.formats._csv.fields import CsvDialect
 from headrace.errors import PlanError
@@ -63,20 +64,25 @@ class CsvSchemaBuilder:
         return replace(self._schema, names=names, types=types, separators=separators)
 
     def add_array_column(
-        self, name: str, separator: str = ";", element_type: TypeInformation | None = None
+        self, name: str, separator: str = ";", element_type: Any = None
     ) -> CsvSchemaBuilder:
-        """Add a column of lists, by default of strings; ``separator`` is between the elements."""
-        return self._add(name, Types.OBJECT_ARRAY(element_type or Types.STRING()), separator)
+        """Add a column of lists, by default of strings; ``separator`` is between the elements.
+
+        ``element_type``: of ``Types`` or of the ``DataTypes`` of tables.
+        """
+        element = as_type_information(element_type or Types.STRING())
+        return self._add(name, Types.OBJECT_ARRAY(element), separator)
 
     def add_boolean_column(self, name: str) -> CsvSchemaBuilder:
         """Add a column of booleans: true and false."""
         return self._add(name, Types.BOOLEAN())
 
-    def add_number_column(
-        self, name: str, number_type: TypeInformation | None = None
-    ) -> CsvSchemaBuilder:
-        """Add a column of numbers, by default 64-bit integers."""
-        return self._add(name, number_type or Types.LONG())
+    def add_number_column(self, name: str, number_type: Any = None) -> CsvSchemaBuilder:
+        """Add a column of numbers, by default 64-bit integers.
+
+        ``number_type``: of ``Types`` or of the ``DataTypes`` of tables.
+        """
+        return self._add(name, as_type_information(number_type or Types.LONG()))
 
     def add_string_column(self, name: str) -> CsvSchemaBuilder:
         """Add a column of strings."""
@@ -162,7 +168,8 @@ class CsvSchemaBuilder:
     def _add(self, name: str, kind: TypeInformation, separator: str = "") -> CsvSchemaBuilder:
         if not isinstance(kind, TypeInformation):
             raise PlanError(
-                f"column {name!r} has the type {kind!r}", hint="use Types, as in Types.INT()"
+                f"column {name!r} has the type {kind!r}",
+                hint="use Types or DataTypes, as in Types.INT()",
             )
         self._columns.append((name, kind, separator))
         return self

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace.common._storage.locations import open_file
+from headrace.common._types.other_forms import as_type_information
 from headrace.common.typeinfo import RowTypeInfo
 from headrace.connector import BadRecord, Chunk, ColumnChunk
 from headrace.datastream.formats._arrow.types import arrow_schema, from_arrow
@@ -150,9 +151,9 @@ class ParquetFormat(BulkFormat):
 class ParquetColumnarRowInputFormat(ParquetFormat):
     """Reads rows with named fields from Parquet files.
 
-    ``row_type`` is ``Types.ROW_NAMED(…)`` or a pyarrow schema (PyFlink takes a DataType of its
-    Table API); columns are found by name. ``is_utc_timestamp`` has no effect: the file declares
-    whether a timestamp has a time zone.
+    ``row_type`` is a ``DataTypes.ROW(…)``, ``Types.ROW_NAMED(…)`` or a pyarrow schema; columns are
+    found by name. ``is_utc_timestamp`` has no effect: the file declares whether a timestamp has a
+    time zone.
     """
 
     row_type: Any = None
@@ -167,6 +168,7 @@ class ParquetColumnarRowInputFormat(ParquetFormat):
         is_case_sensitive: bool = True,
     ) -> None:
         refuse_hadoop(hadoop_config, "Parquet is read")
+        row_type = as_type_information(row_type)
         names = arrow_schema(row_type).names
         super().__init__(names, batch_size)
         object.__setattr__(self, "row_type", row_type)

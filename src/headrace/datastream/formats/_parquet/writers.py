@@ -10,6 +10,7 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from headrace.common._types.other_forms import as_arrow_schema
 from headrace.common.serialization import BulkWriterFactory
 from headrace.common.typeinfo import RowTypeInfo
 from headrace.connector import ColumnChunk
@@ -34,11 +35,12 @@ class ParquetBulkWriters:
     ) -> ParquetWriterFactory:
         """Return a writer of rows, dictionaries, dataclasses or tuples.
 
-        ``row_type`` is ``Types.ROW_NAMED(…)`` or a pyarrow schema (PyFlink takes a RowType of its
-        Table API). With ``utc_timestamp``, timestamps are written as instants in UTC, otherwise
-        without a time zone. A ``Types.BIG_DEC()`` is a decimal of 38 digits, 18 after the point.
+        ``row_type`` is a ``DataTypes.ROW(…)``, ``Types.ROW_NAMED(…)`` or a pyarrow schema. With
+        ``utc_timestamp``, timestamps are written as instants in UTC, otherwise without a time zone.
+        A ``Types.BIG_DEC()`` is a decimal of 38 digits, 18 after the point.
         """
         refuse_hadoop(hadoop_config, "Parquet is written")
+        row_type = as_arrow_schema(row_type)
         arrow_schema(row_type, utc_timestamp)
         return ParquetWriterFactory(row_type, utc_timestamp, compression)
 
