@@ -8,11 +8,14 @@ from typing import Protocol
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.datastream._build.call_site import call_site
-from headrace.datastream.data_stream import DataStream
+from headrace.datastream._windows.session_assigners import EventTimeSessionWindows
+from headrace.datastream.data_stream import DataStream, KeyedStream
+from headrace.errors import SqlValidationError
 from headrace.operators.columns.accumulator import Aggregated
 from headrace.operators.columns.calc import BatchFunction, CalcSpec
 from headrace.operators.columns.group_aggregate import GroupAggregateSpec
 from headrace.operators.columns.sort import LimitSpec, SortSpec
+from headrace.operators.columns.window_aggregate import WindowAggregateSpec
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.operator import OperatorSpec
 from headrace.sql.aggregates.table import find_aggregate, make_accumulator
@@ -45,7 +48,7 @@ from headrace.sql.rules.changelog import INSERTS, changelog_mode
 from headrace.sql.rules.one_group import ALL, with_a_group, with_constant_key
 from headrace.sql.types import TimestampLtzType
 from headrace.table._planning.watermarks import WATERMARK, constant_delay_ms, strategy_of
-from headrace.table._planning.windows import GroupAggregates, WindowRows, assigner_of
+from headrace.table._planning.windows import GroupAggregates, WindowRows, slices_of
 
 
 class Streams(Protocol):
@@ -236,7 +239,13 @@ class Lowering:
     def _window_aggregate(self, rel: WindowAggregate) -> DataStream:
         given = self.mode(rel.input)
         before, keys = rel.input, rel.keys
-        self._check_time_zone(before.columns, rel.window.time)
+        window = rel.window
+        self._check_time_zone(before.columns, window.time)
+        if not (self._batch or window.grouped) and window.size_ms % (window.slide_ms or 1):
+            raise SqlValidationError(
+                f"an aggregation over {window.kind} needs a size ({window.size_ms} ms) that is a"
+                f" multiple of the slide ({window.slide_ms} ms)"
+            )
         if not keys:
             before, keys = with_constant_key(before), (ALL,)
         columns = before.columns
@@ -244,26 +253,47 @@ class Lowering:
             Calc(before, tuple(c.name for c in columns), tuple(map(reference, columns))),
             rel.window.time,
         )
-        aggregates = GroupAggregates(
-            self._aggregates(rel.calls, columns, retracts=given != INSERTS)
-        )
-        results = tuple(call.name for call in rel.calls)
-        names = (*keys, *results, *(column.name for column, _ in rel.borders))
-        borders = tuple(
-            (border, isinstance(column.type, TimestampLtzType)) for column, border in rel.borders
-        )
-        rows = WindowRows(names, len(keys), borders)
-        windowed = timed.key_by(ByColumns(*keys)).window(assigner_of(rel.window))
-        stream = windowed.aggregate(aggregates, rows).uid(identity(rel))
-        stream = stream.set_description(
-            f"WindowAggregate({rel.window}, groupBy=[{', '.join(rel.keys)}], {_calls(rel.calls)})"
-        )
+        aggregates = self._aggregates(rel.calls, columns, retracts=given != INSERTS)
+        results = {call.name for call in rel.calls}
         made = (
             *_chosen(columns, keys),
             *(column for column in rel.columns if column.name in results),
             *(column for column, _ in rel.borders),
         )
+        keyed = timed.key_by(ByColumns(*keys))
+        windows = slices_of(rel)
+        if windows is not None:
+            spec = WindowAggregateSpec(
+                keys,
+                windows,
+                aggregates,
+                arrow_schema(columns),
+                arrow_schema(made),
+                tuple(border for _, border in rel.borders),
+                retracts=given != INSERTS,
+            )
+            stream = keyed._add(spec, call_site(), "sql", inputs=keyed._keyed_edges())
+        else:
+            stream = self._sessions(keyed, rel, aggregates, made, len(keys))
+        stream = stream.uid(identity(rel)).set_description(
+            f"WindowAggregate({rel.window}, groupBy=[{', '.join(rel.keys)}], {_calls(rel.calls)})"
+        )
         return self._select(stream, made, rel.columns)
+
+    def _sessions(
+        self,
+        keyed: KeyedStream,
+        rel: WindowAggregate,
+        aggregates: tuple[Aggregated, ...],
+        made: Columns,
+        keys: int,
+    ) -> DataStream:
+        borders = tuple(
+            (border, isinstance(column.type, TimestampLtzType)) for column, border in rel.borders
+        )
+        rows = WindowRows(tuple(column.name for column in made), keys, borders)
+        windowed = keyed.window(EventTimeSessionWindows(rel.window.size_ms))
+        return windowed.aggregate(GroupAggregates(aggregates), rows)
 
 
 def _refuse_random(expression: Expression) -> None:

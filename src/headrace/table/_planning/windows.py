@@ -2,60 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from headrace.common._windows import TimeWindow
 from headrace.common.types import Row, RowKind, row_of
-from headrace.datastream._windows.assigner import WindowAssigner
-from headrace.datastream._windows.assigners import (
-    EventTimeWindows,
-    SlidingEventTimeWindows,
-    TumblingEventTimeWindows,
-    with_timestamp,
-)
-from headrace.datastream._windows.session_assigners import EventTimeSessionWindows
 from headrace.datastream.functions import AggregateFunction, WindowFunction
 from headrace.operators.columns.accumulator import Aggregated
-from headrace.sql.rel import Border, WindowSpec
+from headrace.operators.columns.window_slices import SlicedWindows
+from headrace.sql.rel import Border, WindowAggregate
 
 _MINUS = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
 
 
-def assigner_of(window: WindowSpec) -> WindowAssigner[Any, Any]:
-    """Return the assigner of a window function."""
+def slices_of(rel: WindowAggregate) -> SlicedWindows | None:
+    """Return windows that are the same for all keys; None for sessions."""
+    window = rel.window
     size_ms, slide_ms, offset_ms = window.size_ms, window.slide_ms, window.offset_ms
     match window.kind:
         case "TUMBLE":
-            return TumblingEventTimeWindows(size_ms, offset_ms % size_ms)
+            return SlicedWindows(size_ms, size_ms, offset_ms, attached=rel.attached)
         case "HOP":
-            return SlidingEventTimeWindows(size_ms, slide_ms, offset_ms % slide_ms)
+            return SlicedWindows(size_ms, slide_ms, offset_ms, attached=rel.attached)
         case "CUMULATE":
-            return CumulatingWindows(size_ms, slide_ms, offset_ms)
+            return SlicedWindows(size_ms, slide_ms, offset_ms, True, rel.attached)
         case "SESSION":
-            return EventTimeSessionWindows(size_ms)
-
-
-class CumulatingWindows(EventTimeWindows):
-    """Windows that begin together and end one step after the other, up to their greatest size."""
-
-    state_layout = "cumulating"
-
-    def __init__(self, size_ms: int, step_ms: int, offset_ms: int) -> None:
-        self.size_ms, self.step_ms, self.offset_ms = size_ms, step_ms, offset_ms
-
-    def assign_windows(self, element: Any, timestamp: int, context: Any) -> Collection[TimeWindow]:
-        """Return the windows that contain the timestamp."""
-        at = with_timestamp(timestamp)
-        start = at - (at - self.offset_ms) % self.size_ms
-        first = start + ((at - start) // self.step_ms + 1) * self.step_ms
-        return [
-            TimeWindow(start, end) for end in range(first, start + self.size_ms + 1, self.step_ms)
-        ]
-
-    def __repr__(self) -> str:
-        return f"CumulatingWindows({self.size_ms}, {self.step_ms}, {self.offset_ms})"
+            return None
 
 
 @dataclass
