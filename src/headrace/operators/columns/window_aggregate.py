@@ -122,7 +122,7 @@ class WindowAggregateOperator(KeyedColumnOperator):
     def restore(self, state: Any | None) -> None:
         """Start a task run: windows up to the current watermark have fired."""
         super().restore(state)
-        self._reached = self.key_context.watermark
+        self._reached = self._windows.reached(self.key_context.watermark)
         self._deferred = self._slices = None
         self._contents.forget()
 
@@ -141,7 +141,7 @@ class WindowAggregateOperator(KeyedColumnOperator):
         windows = self._windows
         slices = self._slices_of(columns)
         last = windows.last_ends_of(slices)
-        late = last - 1 <= self.key_context.watermark
+        late = last - 1 <= windows.reached(self.key_context.watermark)
         kept = ~late & (last > slices)
         if not kept.all():
             self._count_late(columns, late & (last > slices))
@@ -151,13 +151,19 @@ class WindowAggregateOperator(KeyedColumnOperator):
             columns, slices = columns.take(rows), slices[rows]
             keys = None if keys is None else (keys[0][rows], keys[1])
         known, found = self._known_slices(), np.unique(slices).tolist()
-        if self._deferred is not None and found[0] + windows.slice_ms <= self._deferred + 1:
+        if self._has_missed(found[0]):
             self._fire_deferred()  # a window of these rows has ended without them
         self._contents.add(columns, slices, retracted(columns), keys)
         for start in found:
             if start not in known:
                 known.add(start)
                 self._note_end(start)
+
+    def _has_missed(self, start: int) -> bool:
+        """Return whether a window of a slice may end by the watermark that waits."""
+        if self._deferred is None:
+            return False
+        return start + self._windows.slice_ms - 1 <= self._windows.reached(self._deferred)
 
     def _slices_of(self, columns: Columns) -> np.ndarray[Any, Any]:
         found: np.ndarray[Any, Any]
@@ -216,16 +222,17 @@ class WindowAggregateOperator(KeyedColumnOperator):
 
     def _advance(self, watermark: int) -> None:
         """Fire all windows up to a watermark, and remove the slices that no later one has."""
-        if watermark <= self._reached:
+        reached = self._windows.reached(watermark)
+        if reached <= self._reached:
             return
         slices = self._known_slices()
         windows, contents = self._windows, self._contents
-        after, self._reached = self._reached, watermark
-        if self._next_end is None or self._next_end - 1 > watermark:
+        after, self._reached = self._reached, reached
+        if self._next_end is None or self._next_end - 1 > reached:
             return
-        for found in contents.windows(windows.ends_between(slices, after + 1, watermark + 1)):
+        for found in contents.windows(windows.ends_between(slices, after + 1, reached + 1)):
             self._emit(found)
-        ended = [start for start in slices if windows.ends_of(start)[-1] - 1 <= watermark]
+        ended = [start for start in slices if windows.ends_of(start)[-1] - 1 <= reached]
         contents.drop(ended)
         slices.difference_update(ended)
         self._next_end = None
@@ -240,18 +247,19 @@ class WindowAggregateOperator(KeyedColumnOperator):
 
         if not len(found.ends):
             return
+        windows, schema = self._windows, self._spec.result
+        times = windows.last_moments(found.ends)
         borders = {
-            "start": self._windows.starts_of(found.ends),
+            "start": windows.starts_of(found.ends),
             "end": found.ends,
-            "time": found.ends - 1,
+            "time": times,
         }
-        schema = self._spec.result
         arrays = [*found.keys, *found.results]
         for border, field in zip(self._spec.borders, [*schema][len(arrays) :], strict=True):
             at = pa.array(borders[border]).cast(pa.timestamp("ms", field.type.tz))
             arrays.append(at.cast(field.type))
         made = pa.RecordBatch.from_arrays(arrays, schema=schema)
-        self.outputs.columns(Columns(made, NAMED_ROWS, pa.array(borders["time"])))
+        self.outputs.columns(Columns(made, NAMED_ROWS, pa.array(times)))
 
     def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Do nothing: it sets no timers."""

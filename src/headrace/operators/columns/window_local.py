@@ -62,7 +62,7 @@ class LocalWindowAggregateOperator(ColumnOperator):
         self._policy = CombinePolicy()
         self._held: list[Any] = []
         self._count = 0
-        self._watermark = MIN_WATERMARK
+        self._reached = MIN_WATERMARK
         self._deferred: int | None = None
 
     def take(self, columns: Columns) -> None:
@@ -78,7 +78,7 @@ class LocalWindowAggregateOperator(ColumnOperator):
             self._send()
             self._emit(partials)
             return
-        ended = slices + self._windows.slice_ms - 1 <= self._watermark
+        ended = slices + self._windows.slice_ms - 1 <= self._reached
         if not ended.any():
             self._hold(partials)
             return
@@ -124,7 +124,7 @@ class LocalWindowAggregateOperator(ColumnOperator):
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
         """Keep a watermark until the rows before it are sent."""
         self._flush()
-        self._watermark = max(watermark, self._watermark)
+        self._reached = max(self._windows.reached(watermark), self._reached)
         self._push_watermark = push_watermark
         if self._held and not idle and watermark < MAX_WATERMARK:
             self._deferred = watermark
@@ -135,7 +135,7 @@ class LocalWindowAggregateOperator(ColumnOperator):
     def restore(self, state: Any | None) -> None:
         super().restore(state)
         self._held, self._count = [], 0
-        self._watermark, self._deferred = MIN_WATERMARK, None
+        self._reached, self._deferred = MIN_WATERMARK, None
 
 
 def _taken(partials: Any, rows: np.ndarray[Any, Any]) -> Any:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from headrace.operators.columns.window_zones import LocalTime
 from headrace.operators.windows.aligned.grid import Grid
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ class SlicedWindows:
 
     ``cumulative``: windows begin together, end one step after another, and have at most that size.
     ``attached``: the time of a row is the end of the one window that it counts for; a slice is the
-    last moment of a window. All lengths are in ms. A window is known by its end.
+    last moment of a window. ``local``: slices, starts and ends are local times. All lengths are in
+    ms. A window is known by its end.
     """
 
     size_ms: int
@@ -31,6 +33,7 @@ class SlicedWindows:
     offset_ms: int = 0
     cumulative: bool = False
     attached: bool = False
+    local: LocalTime | None = None
 
     @cached_property
     def slice_ms(self) -> int:
@@ -47,14 +50,28 @@ class SlicedWindows:
     def layout(self) -> str:
         """How the state is cut, for the operator's kind in checkpoints."""
         begins_ms = self.offset_ms % self.slice_ms
-        return f"{self.slice_ms}-ms" + (f"-from-{begins_ms}" if begins_ms else "")
+        words = ["ends"] if self.attached else [f"{self.slice_ms}-ms"]
+        words += [f"from-{begins_ms}"] if begins_ms else []
+        words += [f"in-{self.local.zone}"] if self.local is not None else []
+        return "-".join(words)
 
     def slices_of(self, times: Array) -> Array:
         """Return the start of the slice that each time is in."""
-        found: Array = (
-            times - 1 if self.attached else times - (times - self.offset_ms) % self.slice_ms
-        )
+        if self.attached:
+            ends: Array = times - 1
+            return ends
+        at = times if self.local is None else self.local.of_moments(times)
+        found: Array = at - (at - self.offset_ms) % self.slice_ms
         return found
+
+    def reached(self, watermark: int) -> int:
+        """Return up to which time windows have ended by a watermark, inclusively."""
+        return watermark if self.local is None else self.local.reached(watermark)
+
+    def last_moments(self, ends: Array) -> Array:
+        """Return the last moment of windows."""
+        last: Array = ends - 1
+        return last if self.local is None else self.local.to_moments(last)
 
     def last_ends_of(self, slices: Array) -> Array:
         """Return the end of the last window that contains each slice.

@@ -17,6 +17,7 @@ from headrace.sql.rel import (
     reference,
     with_inputs,
 )
+from headrace.sql.types import TimestampLtzType
 
 TIME = "$rowtime"
 """The column with the time of the rows, where a query does not name it."""
@@ -58,12 +59,22 @@ def with_window_aggregates(rel: Rel) -> Rel:
         rel.calls,
         tuple((columns[key], border) for key, border in borders.items()),
         attached=before is None,
+        of_moments=_is_of_moments(chosen),
     )
     return Calc(
         made,
         tuple(column.name for column in rel.columns),
         tuple(reference(column) for column in rel.columns),
     )
+
+
+def _is_of_moments(chosen: Windowed) -> bool:
+    """Return whether windows are of TIMESTAMP_LTZ, cut by local time."""
+    if isinstance(chosen, WindowAggregate):
+        return chosen.of_moments
+    time = chosen.window.time
+    (kind,) = (column.type for column in chosen.input.columns if column.name == time)
+    return isinstance(kind, TimestampLtzType)
 
 
 def _end(borders: dict[str, Border]) -> str:

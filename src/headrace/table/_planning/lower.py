@@ -119,8 +119,8 @@ class Lowering:
             case Unnest():
                 return self._repeated(rel.input, Unnested(rel, self._time_zone), "Unnest")
             case Window() if rel.window.kind != "SESSION":
-                self._check_time_zone(rel.input.columns, rel.window.time)
-                return self._repeated(rel.input, AssignedWindows(rel), "WindowTableFunction")
+                windows = AssignedWindows(rel, self._time_zone)
+                return self._repeated(rel.input, windows, "WindowTableFunction")
             case Sort():
                 return self._sort(rel)
             case Union():
@@ -143,7 +143,7 @@ class Lowering:
         return stream.set_description(f"{name}({function.summary})")
 
     def _check_time_zone(self, columns: Columns, time: str) -> None:
-        """Refuse windows of local time, which are shorter or longer where clocks are changed."""
+        """Refuse sessions of local time, which are shorter or longer where clocks are changed."""
         (kind,) = [column.type for column in columns if column.name == time]
         if isinstance(kind, TimestampLtzType) and self._time_zone != "UTC":
             refuse(f"a window over {kind.summary} in the time zone {self._time_zone}")
@@ -240,7 +240,8 @@ class Lowering:
         given = self.mode(rel.input)
         before, keys = rel.input, rel.keys
         window = rel.window
-        self._check_time_zone(before.columns, window.time)
+        if window.kind == "SESSION":
+            self._check_time_zone(before.columns, window.time)
         if not (self._batch or window.grouped) and window.size_ms % (window.slide_ms or 1):
             raise SqlValidationError(
                 f"an aggregation over {window.kind} needs a size ({window.size_ms} ms) that is a"
@@ -261,7 +262,7 @@ class Lowering:
             *(column for column, _ in rel.borders),
         )
         keyed = timed.key_by(ByColumns(*keys))
-        windows = slices_of(rel)
+        windows = slices_of(rel, self._time_zone)
         if windows is not None:
             spec = WindowAggregateSpec(
                 keys,

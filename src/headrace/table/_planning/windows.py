@@ -11,24 +11,25 @@ from headrace.common.types import Row, RowKind, row_of
 from headrace.datastream.functions import AggregateFunction, WindowFunction
 from headrace.operators.columns.accumulator import Aggregated
 from headrace.operators.columns.window_slices import SlicedWindows
+from headrace.operators.columns.window_zones import LocalTime
 from headrace.sql.rel import Border, WindowAggregate
 
 _MINUS = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
 
 
-def slices_of(rel: WindowAggregate) -> SlicedWindows | None:
+def slices_of(rel: WindowAggregate, time_zone: str) -> SlicedWindows | None:
     """Return windows that are the same for all keys; None for sessions."""
     window = rel.window
-    size_ms, slide_ms, offset_ms = window.size_ms, window.slide_ms, window.offset_ms
-    match window.kind:
-        case "TUMBLE":
-            return SlicedWindows(size_ms, size_ms, offset_ms, attached=rel.attached)
-        case "HOP":
-            return SlicedWindows(size_ms, slide_ms, offset_ms, attached=rel.attached)
-        case "CUMULATE":
-            return SlicedWindows(size_ms, slide_ms, offset_ms, True, rel.attached)
-        case "SESSION":
-            return None
+    if window.kind == "SESSION":
+        return None
+    return SlicedWindows(
+        window.size_ms,
+        window.slide_ms or window.size_ms,
+        window.offset_ms,
+        cumulative=window.kind == "CUMULATE",
+        attached=rel.attached,
+        local=LocalTime(time_zone) if rel.of_moments and time_zone != "UTC" else None,
+    )
 
 
 @dataclass
