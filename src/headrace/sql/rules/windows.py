@@ -48,8 +48,10 @@ def with_window_aggregates(rel: Rel) -> Rel:
     borders = {key: border for key, (window, border) in windows.items() if window == chosen}
     keys = tuple(key for key in rel.keys if key not in borders)
     spec = chosen.window
-    if spec.kind == "SESSION":
-        _check_session(chosen, keys)
+    if spec.kind == "SESSION" and not _has_sessions_of(chosen, keys):
+        if _is_expanded(rel.input, chosen):
+            refuse("an aggregation over SESSION by grouping sets of its keys")
+        return rel  # an aggregation of rows that have their sessions
     before = _without_window(rel.input, chosen) if isinstance(chosen, Window) else None
     columns = {column.name: column for column in rel.columns}
     made = WindowAggregate(
@@ -81,12 +83,19 @@ def _end(borders: dict[str, Border]) -> str:
     return next(key for key, border in borders.items() if border == "end")
 
 
-def _check_session(chosen: Windowed, keys: tuple[str, ...]) -> None:
-    spec = chosen.window
+def _has_sessions_of(chosen: Windowed, keys: tuple[str, ...]) -> bool:
+    """Return whether each group has sessions of its own."""
     if isinstance(chosen, WindowAggregate):
         refuse("an aggregation by the sessions of another one")
-    if {*spec.keys} != {*keys} and (spec.keys or not spec.grouped):
-        refuse("an aggregation over SESSION by other keys than those of PARTITION BY")
+    spec = chosen.window
+    return {*spec.keys} == {*keys} or (spec.grouped and not spec.keys)
+
+
+def _is_expanded(rel: Rel, window: Rel) -> bool:
+    """Return whether grouping sets are between a window and its aggregation."""
+    while rel != window and not isinstance(rel, Expand):
+        (rel,) = rel.inputs
+    return isinstance(rel, Expand)
 
 
 def _origin(rel: Rel, name: str) -> tuple[Windowed, Border] | None:

@@ -46,9 +46,14 @@ from headrace.sql.rel import (
 from headrace.sql.repeating import AssignedWindows, GroupingSets, Unnested
 from headrace.sql.rules.changelog import INSERTS, changelog_mode
 from headrace.sql.rules.one_group import ALL, with_a_group, with_constant_key
-from headrace.sql.types import TimestampLtzType
+from headrace.sql.types import BOOLEAN, TimestampLtzType
 from headrace.table._planning.watermarks import WATERMARK, constant_delay_ms, strategy_of
-from headrace.table._planning.windows import GroupAggregates, WindowRows, slices_of
+from headrace.table._planning.windows import (
+    GroupAggregates,
+    SessionRows,
+    WindowRows,
+    slices_of,
+)
 
 
 class Streams(Protocol):
@@ -121,6 +126,8 @@ class Lowering:
             case Window() if rel.window.kind != "SESSION":
                 windows = AssignedWindows(rel, self._time_zone)
                 return self._repeated(rel.input, windows, "WindowTableFunction")
+            case Window():
+                return self._session_rows(rel)
             case Sort():
                 return self._sort(rel)
             case Union():
@@ -250,10 +257,7 @@ class Lowering:
         if not keys:
             before, keys = with_constant_key(before), (ALL,)
         columns = before.columns
-        timed = self._calc(
-            Calc(before, tuple(c.name for c in columns), tuple(map(reference, columns))),
-            rel.window.time,
-        )
+        timed = self._with_time(before, rel.window.time)
         aggregates = self._aggregates(rel.calls, columns, retracts=given != INSERTS)
         results = {call.name for call in rel.calls}
         made = (
@@ -280,6 +284,34 @@ class Lowering:
             f"WindowAggregate({rel.window}, groupBy=[{', '.join(rel.keys)}], {_calls(rel.calls)})"
         )
         return self._select(stream, made, rel.columns)
+
+    def _with_time(self, rel: Rel, time: str) -> DataStream:
+        """Return rows whose timestamps are those of a column; in a batch, those that have one."""
+        names = tuple(column.name for column in rel.columns)
+        (at,) = (column for column in rel.columns if column.name == time)
+        there = Call(BOOLEAN.with_nullable(False), "IS NOT NULL", (reference(at),))
+        condition = there if self._batch and at.type.nullable else None
+        return self._calc(Calc(rel, names, tuple(map(reference, rel.columns)), condition), time)
+
+    def _session_rows(self, rel: Window) -> DataStream:
+        """Return the rows of sessions, which each session gives when it has ended."""
+        self._check_time_zone(rel.input.columns, rel.window.time)
+        if self.mode(rel.input) != INSERTS:
+            refuse("SESSION over rows that change")
+        before, keys = rel.input, rel.window.keys
+        if not keys:
+            before, keys = with_constant_key(before), (ALL,)
+        given = tuple(column.name for column in rel.input.columns)
+        function = SessionRows(
+            tuple(column.name for column in rel.columns),
+            given,
+            isinstance(rel.columns[-1].type, TimestampLtzType),
+        )
+        keyed = self._with_time(before, rel.window.time).key_by(ByColumns(*keys))
+        windowed = keyed.window(EventTimeSessionWindows(rel.window.size_ms))
+        stream = windowed.apply(function).uid(identity(rel))
+        stream = stream.set_description(f"WindowTableFunction({rel.window})")
+        return self._select(stream, rel.columns, rel.columns)
 
     def _sessions(
         self,

@@ -85,6 +85,26 @@ class WindowRows(WindowFunction[Any, Any, Any, TimeWindow]):
         yield row_of(self.names, [*key_values, *results, *borders])
 
 
+@dataclass
+class SessionRows(WindowFunction[Any, Any, Any, TimeWindow]):
+    """Gives the rows of a session with its start, end and last moment."""
+
+    names: tuple[str, ...]
+    """The columns of the result."""
+    given: tuple[str, ...]
+    of_moments: bool
+    """Whether the last moment is a TIMESTAMP_LTZ."""
+
+    def apply(self, key: Any, window: TimeWindow, inputs: Iterable[Row]) -> Iterable[Row]:
+        borders = [
+            _border(window, "start", False),
+            _border(window, "end", False),
+            _border(window, "time", self.of_moments),
+        ]
+        for row in inputs:
+            yield row_of(self.names, [*(row[name] for name in self.given), *borders])
+
+
 def _border(window: TimeWindow, border: Border, local: bool) -> Any:
     import datetime
 
