@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ WINDOWS = {
     ),
 }
 """Each with the ends of a row's windows, as DuckDB computes them."""
+
+SESSIONS = "SESSION(TABLE t PARTITION BY k, DESCRIPTOR(rt), INTERVAL '0.005' SECOND)"
 
 CALLS = {
     "sums": "COUNT(*), SUM(n), MAX(n)",
@@ -87,8 +90,9 @@ def stream_of(
             WATERMARK FOR rt AS rt - INTERVAL '0.{delay_ms:03}' SECOND
         ) WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'json')""")
     keys = f"{group}, " if group else ""
+    of_rows = SESSIONS if window == "session" else WINDOWS[window][0]
     found = table_env.sql_query(
-        f"SELECT {keys}{calls}, window_end FROM TABLE({WINDOWS[window][0]})"
+        f"SELECT {keys}{calls}, window_end FROM TABLE({of_rows})"
         f" GROUP BY {keys}window_start, window_end"
     )
     return table_env.to_changelog_stream(found)
@@ -147,7 +151,7 @@ def test_windows_have_the_same_rows_however_they_are_run(
 
 
 @settings(max_examples=examples(15), deadline=None)
-@given(st.sampled_from(sorted(WINDOWS)), ROWS, st.integers(0, 8), cuts)
+@given(st.sampled_from([*sorted(WINDOWS), "session"]), ROWS, st.integers(0, 8), cuts)
 def test_late_rows_are_the_same_in_one_phase_and_in_two(
     window: str, rows: list[Any], delay_ms: int, cuts: list[int]
 ) -> None:
@@ -166,3 +170,46 @@ def test_late_rows_are_the_same_in_one_phase_and_in_two(
     for row, count in row_by_row.items():
         without[(row[0], *row[2:])] += count
     assert (without, late) == one
+
+
+def sessions(rows: list[Any]) -> Counter[tuple[Any, ...]]:
+    """Key, number of rows, sum, and end of each session."""
+    found: Counter[tuple[Any, ...]] = Counter()
+    for key in {row[0] for row in rows}:
+        of_key = sorted((row[3], row[1]) for row in rows if row[0] == key)
+        begins = [at for at, row in enumerate(of_key) if not at or row[0] - of_key[at - 1][0] > 5]
+        for begin, stop in pairwise([*begins, len(of_key)]):
+            numbers = [number for _, number in of_key[begin:stop] if number is not None]
+            total = sum(numbers) if numbers else None
+            found[key, stop - begin, total, of_key[stop - 1][0] + 5] += 1
+    return found
+
+
+@settings(max_examples=examples(10), deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("ab"), st.integers(0, 4), st.none(), st.integers(0, 60)),
+        min_size=1,
+        max_size=15,
+    ),
+    *(cuts, cuts),
+)
+def test_sessions_have_the_same_rows_however_they_are_run(
+    rows: list[Any], some: list[int], other: list[int]
+) -> None:
+    def made(_: Any) -> dict[str, DataStream]:
+        return {"found": stream_of(rows, "session", "k", "COUNT(*), SUM(n)", delay_ms=80)}
+
+    hows: list[dict[str, Any]] = [
+        {},
+        {"cuts": some, "backends": "paged", "restarts": True, "key_groups": 3, "parallelism": 2},
+        {
+            "cuts": other,
+            "backends": "paged",
+            "restarts": "savepoint",
+            "key_groups": 2,
+            "regroup": [(5, 2)],
+        },
+    ]
+    for how in hows:
+        assert shown(run_pipeline(made, **how)["found"]) == sessions(rows), how

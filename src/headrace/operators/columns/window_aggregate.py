@@ -9,14 +9,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.operators.columns.accumulator import Aggregated
 from headrace.operators.columns.gathering import KeyedColumnOperator, retracted
 from headrace.operators.columns.vectors import PARTIAL, VectorAggregates
-from headrace.operators.columns.window_contents import WindowContents, WindowResults, WindowShape
+from headrace.operators.columns.window_contents import (
+    Border,
+    WindowContents,
+    WindowResults,
+    WindowShape,
+    border_arrays,
+)
 from headrace.operators.columns.window_local import LocalWindowAggregateSpec
 from headrace.operators.columns.window_rows import RowContents
 from headrace.operators.columns.window_slices import SlicedWindows
@@ -42,8 +48,6 @@ if TYPE_CHECKING:
 
     from headrace.runtime.columns.batch import Columns
     from headrace.runtime.columns.keys import ColumnKeys
-
-Border = Literal["start", "end", "time"]
 
 
 @dataclass(frozen=True)
@@ -249,15 +253,14 @@ class WindowAggregateOperator(KeyedColumnOperator):
             return
         windows, schema = self._windows, self._spec.result
         times = windows.last_moments(found.ends)
-        borders = {
-            "start": windows.starts_of(found.ends),
-            "end": found.ends,
-            "time": times,
-        }
         arrays = [*found.keys, *found.results]
-        for border, field in zip(self._spec.borders, [*schema][len(arrays) :], strict=True):
-            at = pa.array(borders[border]).cast(pa.timestamp("ms", field.type.tz))
-            arrays.append(at.cast(field.type))
+        arrays += border_arrays(
+            self._spec.borders,
+            windows.starts_of(found.ends),
+            found.ends,
+            times,
+            [*schema][len(arrays) :],
+        )
         made = pa.RecordBatch.from_arrays(arrays, schema=schema)
         self.outputs.columns(Columns(made, NAMED_ROWS, pa.array(times)))
 

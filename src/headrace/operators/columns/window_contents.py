@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from headrace.common._types.data import type_data
 from headrace.operators.columns.accumulator import Aggregated
@@ -26,6 +26,10 @@ SLOT = RESERVED_NAMES + "window-aggregates"
 """The state of a key in a slice: the number of its rows, and the state of each accumulator."""
 
 _KIND = StateKind(VALUE, type_data("PICKLED_BYTE_ARRAY"))
+
+
+Border = Literal["start", "end", "time"]
+"""What a column says of a window; the time is its last moment."""
 
 
 @dataclass(frozen=True)
@@ -145,3 +149,25 @@ class WindowContents(ABC):
         for end in ends:
             first = bisect_left(there, self.shape.windows.first_slice(end))
             yield end, there[first : bisect_left(there, end)]
+
+
+def key_arrays(keys: Sequence[Any], count: int, schema: Any) -> list[Any]:
+    """Return keys as Arrow arrays, with the types of the first ``count`` fields."""
+    import pyarrow as pa
+
+    columns = [keys] if count == 1 else [*zip(*keys, strict=True)] or [()] * count
+    fields = [*schema][:count]
+    return [pa.array(each, field.type) for each, field in zip(columns, fields, strict=True)]
+
+
+def border_arrays(
+    borders: Sequence[Border], starts: Array, ends: Array, times: Array, fields: Sequence[Any]
+) -> list[Any]:
+    """Return the columns of borders, from starts, ends and last moments (ms)."""
+    import pyarrow as pa
+
+    found = {"start": starts, "end": ends, "time": times}
+    return [
+        pa.array(found[border]).cast(pa.timestamp("ms", field.type.tz)).cast(field.type)
+        for border, field in zip(borders, fields, strict=True)
+    ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.operators.aggregates.kernels import runs_of_keys
 from headrace.operators.columns.group_aggregate import _argument_rows
-from headrace.operators.columns.window_contents import WindowContents, WindowResults
+from headrace.operators.columns.window_contents import WindowContents, WindowResults, key_arrays
 
 if TYPE_CHECKING:
     import numpy as np
@@ -98,11 +98,10 @@ class RowContents(WindowContents):
         import pyarrow as pa
 
         count, fields = len(self.shape.keys), [*self.shape.result]
-        of_keys = [keys] if count == 1 else [*zip(*keys, strict=True)]
         of_results = zip(*results, strict=True) if self.shape.aggregates else ()
         fields_of_results = fields[count : count + len(self.shape.aggregates)]
         return WindowResults(
-            [pa.array(each, field.type) for each, field in zip(of_keys, fields, strict=False)],
+            key_arrays(keys, count, self.shape.result),
             [
                 pa.array(each, field.type)
                 for each, field in zip(of_results, fields_of_results, strict=True)

@@ -14,6 +14,7 @@ from headrace.operators.columns.window_contents import (
     WindowContents,
     WindowResults,
     WindowShape,
+    key_arrays,
 )
 
 if TYPE_CHECKING:
@@ -179,14 +180,11 @@ class VectorContents(WindowContents):
         import pyarrow as pa
 
         found = [*self.tables.items(start)]
-        keys: Any = [key for key, _ in found]
-        columns = [keys] if len(self.shape.keys) == 1 else zip(*keys, strict=True)
-        fields = [*self.shape.result][: len(self.shape.keys)]
-        arrays = [pa.array(each, field.type) for each, field in zip(columns, fields, strict=True)]
+        names = self.shape.keys
+        arrays = key_arrays([key for key, _ in found], len(names), self.shape.result)
         arrays.append(pa.array([start] * len(found), pa.int64()))
         arrays += map(pa.array, self._vectors.load([state for _, state in found]))
-        names = [field.name for field in fields]
-        parts = [*sliced_schema(self._vectors, self.shape.result, names).names]
+        parts = sliced_schema(self._vectors, self.shape.result, names).names
         return pa.RecordBatch.from_arrays(arrays, names=parts)
 
     def _fired(self, pieces: Sequence[tuple[int, Any]], several: bool) -> WindowResults:

@@ -75,6 +75,13 @@ class LocalTime:
                 later = middle
         return self._local(later) - 1
 
+    def over_at(self, time: int) -> int:
+        """Return the first watermark by which a local time is reached."""
+        moment = self._moment(time)
+        if self.reached(moment) >= time or not _FIRST_MS < time < _LAST_MS:
+            return moment
+        return time - self._offset_ms((_EPOCH + timedelta(milliseconds=time)).replace(fold=1))
+
     def _local(self, moment: int) -> int:
         at = (_EPOCH + timedelta(milliseconds=moment)).replace(tzinfo=UTC).astimezone(self._zone)
         return (at.replace(tzinfo=None) - _EPOCH) // timedelta(milliseconds=1)

@@ -9,13 +9,15 @@ from typing import Protocol
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._windows.session_assigners import EventTimeSessionWindows
-from headrace.datastream.data_stream import DataStream, KeyedStream
+from headrace.datastream.data_stream import DataStream
 from headrace.errors import SqlValidationError
 from headrace.operators.columns.accumulator import Aggregated
 from headrace.operators.columns.calc import BatchFunction, CalcSpec
 from headrace.operators.columns.group_aggregate import GroupAggregateSpec
 from headrace.operators.columns.sort import LimitSpec, SortSpec
 from headrace.operators.columns.window_aggregate import WindowAggregateSpec
+from headrace.operators.columns.window_sessions import SessionAggregateSpec
+from headrace.operators.columns.window_zones import LocalTime
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.operator import OperatorSpec
 from headrace.sql.aggregates.table import find_aggregate, make_accumulator
@@ -48,12 +50,7 @@ from headrace.sql.rules.changelog import INSERTS, changelog_mode
 from headrace.sql.rules.one_group import ALL, with_a_group, with_constant_key
 from headrace.sql.types import BOOLEAN, TimestampLtzType
 from headrace.table._planning.watermarks import WATERMARK, constant_delay_ms, strategy_of
-from headrace.table._planning.windows import (
-    GroupAggregates,
-    SessionRows,
-    WindowRows,
-    slices_of,
-)
+from headrace.table._planning.windows import SessionRows, slices_of
 
 
 class Streams(Protocol):
@@ -247,8 +244,6 @@ class Lowering:
         given = self.mode(rel.input)
         before, keys = rel.input, rel.keys
         window = rel.window
-        if window.kind == "SESSION":
-            self._check_time_zone(before.columns, window.time)
         if not (self._batch or window.grouped) and window.size_ms % (window.slide_ms or 1):
             raise SqlValidationError(
                 f"an aggregation over {window.kind} needs a size ({window.size_ms} ms) that is a"
@@ -265,25 +260,31 @@ class Lowering:
             *(column for column in rel.columns if column.name in results),
             *(column for column, _ in rel.borders),
         )
-        keyed = timed.key_by(ByColumns(*keys))
-        windows = slices_of(rel, self._time_zone)
-        if windows is not None:
-            spec = WindowAggregateSpec(
-                keys,
-                windows,
-                aggregates,
-                arrow_schema(columns),
-                arrow_schema(made),
-                tuple(border for _, border in rel.borders),
-                retracts=given != INSERTS,
+        local = rel.of_moments and self._time_zone != "UTC"
+        zone = LocalTime(self._time_zone) if local else None
+        schemas = arrow_schema(columns), arrow_schema(made)
+        borders, retracts = tuple(border for _, border in rel.borders), given != INSERTS
+        spec: OperatorSpec
+        if window.kind == "SESSION":
+            self._check_streaming()
+            gap_ms = window.size_ms
+            spec = SessionAggregateSpec(
+                keys, gap_ms, aggregates, *schemas, borders, retracts, local=zone
             )
-            stream = keyed._add(spec, call_site(), "sql", inputs=keyed._keyed_edges())
         else:
-            stream = self._sessions(keyed, rel, aggregates, made, len(keys))
+            slices = slices_of(rel, zone)
+            spec = WindowAggregateSpec(keys, slices, aggregates, *schemas, borders, retracts)
+        keyed = timed.key_by(ByColumns(*keys))
+        stream = keyed._add(spec, call_site(), "sql", inputs=keyed._keyed_edges())
         stream = stream.uid(identity(rel)).set_description(
             f"WindowAggregate({rel.window}, groupBy=[{', '.join(rel.keys)}], {_calls(rel.calls)})"
         )
         return self._select(stream, made, rel.columns)
+
+    def _check_streaming(self) -> None:
+        """Refuse sessions in a batch, as Flink does."""
+        if self._batch:
+            refuse("SESSION in a batch")
 
     def _with_time(self, rel: Rel, time: str) -> DataStream:
         """Return rows whose timestamps are those of a column; in a batch, those that have one."""
@@ -295,6 +296,7 @@ class Lowering:
 
     def _session_rows(self, rel: Window) -> DataStream:
         """Return the rows of sessions, which each session gives when it has ended."""
+        self._check_streaming()
         self._check_time_zone(rel.input.columns, rel.window.time)
         if self.mode(rel.input) != INSERTS:
             refuse("SESSION over rows that change")
@@ -312,21 +314,6 @@ class Lowering:
         stream = windowed.apply(function).uid(identity(rel))
         stream = stream.set_description(f"WindowTableFunction({rel.window})")
         return self._select(stream, rel.columns, rel.columns)
-
-    def _sessions(
-        self,
-        keyed: KeyedStream,
-        rel: WindowAggregate,
-        aggregates: tuple[Aggregated, ...],
-        made: Columns,
-        keys: int,
-    ) -> DataStream:
-        borders = tuple(
-            (border, isinstance(column.type, TimestampLtzType)) for column, border in rel.borders
-        )
-        rows = WindowRows(tuple(column.name for column in made), keys, borders)
-        windowed = keyed.window(EventTimeSessionWindows(rel.window.size_ms))
-        return windowed.aggregate(GroupAggregates(aggregates), rows)
 
 
 def _refuse_random(expression: Expression) -> None:
