@@ -50,7 +50,7 @@ from headrace.sql.rules.changelog import INSERTS, changelog_mode
 from headrace.sql.rules.one_group import ALL, with_a_group, with_constant_key
 from headrace.sql.types import BOOLEAN, TimestampLtzType
 from headrace.table._planning.watermarks import WATERMARK, constant_delay_ms, strategy_of
-from headrace.table._planning.windows import SessionRows, slices_of
+from headrace.table._planning.windows import SessionRows, check_aggregates, slices_of
 
 
 class Streams(Protocol):
@@ -249,6 +249,7 @@ class Lowering:
                 f"an aggregation over {window.kind} needs a size ({window.size_ms} ms) that is a"
                 f" multiple of the slide ({window.slide_ms} ms)"
             )
+        check_aggregates(rel)
         if not keys:
             before, keys = with_constant_key(before), (ALL,)
         columns = before.columns

@@ -11,6 +11,7 @@ from headrace.common.types import Row, RowKind, row_of
 from headrace.datastream.functions import WindowFunction
 from headrace.operators.columns.window_slices import SlicedWindows
 from headrace.operators.columns.window_zones import LocalTime
+from headrace.sql.refusals import refuse
 from headrace.sql.rel import Border, WindowAggregate
 
 _MINUS = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
@@ -27,6 +28,14 @@ def slices_of(rel: WindowAggregate, local: LocalTime | None) -> SlicedWindows:
         attached=rel.attached,
         local=local,
     )
+
+
+def check_aggregates(rel: WindowAggregate) -> None:
+    """Refuse what depends on the order of all rows in windows that are put together of parts."""
+    if rel.window.kind in ("HOP", "CUMULATE") and not rel.attached:
+        for call in rel.calls:
+            if call.function in ("FIRST_VALUE", "LAST_VALUE"):
+                refuse(f"{call.function} in windows of {rel.window.kind}")
 
 
 @dataclass
