@@ -65,15 +65,27 @@ class SliceValues:
         found = self._values[key]
         return None if found is MISSING else found
 
+    def get_all(self, keys: Iterable[Any]) -> list[list[Any] | None]:
+        """Return the states of keys."""
+        values, missing = self._values, MISSING
+        found = [values[key] for key in keys]
+        return [None if each is missing else each for each in found]
+
     def put(self, key: Any, state: list[Any] | None) -> None:
         """Store a state; None: the key has no rows any more."""
-        if state is not None:
-            self._values[key] = state
-        elif self._values[key] is not MISSING:
-            self._values.drop(key)
-        else:
-            return
-        self._changed(key)
+        self.put_all((key,), (state,))
+
+    def put_all(self, keys: Iterable[Any], states: Iterable[list[Any] | None]) -> None:
+        """Store the states of keys."""
+        values, changed = self._values, self._changed
+        for key, state in zip(keys, states, strict=True):
+            if state is not None:
+                values[key] = state
+            elif values[key] is not MISSING:
+                values.drop(key)
+            else:
+                continue
+            changed(key)
 
 
 class SliceTables:

@@ -114,11 +114,12 @@ class VectorContents(WindowContents):
             return
         merged = self._merged()
         starts = merged.column(SLICE).to_numpy()
+        stored = {*self.tables.starts()}
         for start, begin, end in runs(starts):
-            self._write_slice(start, merged.slice(begin, end - begin))
+            self._write_slice(start, merged.slice(begin, end - begin), start not in stored)
         self.forget()
 
-    def _write_slice(self, start: int, batch: Any) -> None:
+    def _write_slice(self, start: int, batch: Any, is_new: bool) -> None:
         from headrace.runtime.columns.batch import Columns
         from headrace.runtime.columns.keys import ColumnKeys
         from headrace.runtime.columns.shapes import NAMED_ROWS
@@ -126,10 +127,11 @@ class VectorContents(WindowContents):
         keys = ColumnKeys(Columns(batch, NAMED_ROWS), self.shape.keys)
         distinct, vectors = keys.distinct, self._vectors
         values = self.tables.values(start)
-        before = vectors.load([values.get(key) for key in distinct])
-        states = vectors.store(vectors.totals(keys.codes, vectors.of_partials(batch), before))
-        for key, state in zip(distinct, states, strict=True):
-            values.put(key, state)
+        before = vectors.zeros(len(distinct))
+        if not is_new:
+            before = vectors.load(values.get_all(distinct))
+        totals = vectors.totals(keys.codes, vectors.of_partials(batch), before)
+        values.put_all(distinct, vectors.store(totals))
 
     def windows(self, ends: Sequence[int]) -> Iterator[WindowResults]:
         """Yield the results of windows."""
