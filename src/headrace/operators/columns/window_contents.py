@@ -12,6 +12,7 @@ from headrace.common._types.data import type_data
 from headrace.operators.columns.accumulator import Aggregated
 from headrace.operators.columns.window_slices import SlicedWindows
 from headrace.operators.windows.aligned.tables import PANE
+from headrace.runtime.keys.serialized_key import user_key
 from headrace.runtime.state.backend import MISSING, KeyedTable, StateBackend
 from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE, StateKind
 
@@ -167,7 +168,8 @@ def key_arrays(keys: Sequence[Any], count: int, schema: Any) -> list[Any]:
     """Return keys as Arrow arrays, with the types of the first ``count`` fields."""
     import pyarrow as pa
 
-    columns = [keys] if count == 1 else [*zip(*keys, strict=True)] or [()] * count
+    found = [*map(user_key, keys)]
+    columns = [found] if count == 1 else [*zip(*found, strict=True)] or [()] * count
     fields = [*schema][:count]
     return [pa.array(each, field.type) for each, field in zip(columns, fields, strict=True)]
 
