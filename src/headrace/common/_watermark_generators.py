@@ -78,10 +78,14 @@ class BoundedOutOfOrderness(WatermarkGenerator):
 
     The watermark is ``max_timestamp - bound_ms - 1``: a record that is exactly ``bound_ms`` older
     than the latest one is not late. As Flink's ``BoundedOutOfOrdernessWatermarks``.
+
+    ``before_late``: of records in columns, also before each one that is older: so it is late
+    wherever columns are cut. As watermarks of Flink's SQL, which follow every record.
     """
 
-    def __init__(self, bound_ms: int) -> None:
+    def __init__(self, bound_ms: int, before_late: bool = False) -> None:
         self.bound_ms = bound_ms
+        self.before_late = before_late
         self.max_timestamp: int | None = None
 
     def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from headrace.common._timestamp_values import as_ms
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
 
 _BEFORE_FIRST = MIN_WATERMARK - 1
 _HIGHEST = "highest"
+
+_MAX_CUTS = 64
+"""The most watermarks within columns. With more late records, a part of them is not found late."""
 
 
 def _stored_max_timestamp(stored: Any) -> int | None:
@@ -205,12 +209,35 @@ class TimestampsOperator(Operator, WatermarkOutput):
             if timed is None:  # record by record: the assigner may raise
                 columns.push_rows(push_row)
                 return
-            outputs.columns(timed)
-            latest_ms = timed.latest_ms()
-            if latest_ms is not None and not isinstance(self._generator, NoWatermarks):
-                self.set_max_timestamp(max(latest_ms, self.max_timestamp()))
+            cuts = [] if self._emits_last_only else self._find_cuts(timed)
+            for start, stop in pairwise((*sorted({0, *cuts}), len(timed))):
+                if start in cuts:
+                    self._generator.on_periodic_emit(self)
+                part = timed[start:stop] if cuts else timed
+                outputs.columns(part)
+                latest_ms = part.latest_ms()
+                if latest_ms is not None and not isinstance(self._generator, NoWatermarks):
+                    self.set_max_timestamp(max(latest_ms, self.max_timestamp()))
 
         return push
+
+    def _find_cuts(self, columns: Columns) -> list[int]:
+        """Return the rows before which the generator emits a watermark that makes them late."""
+        times, generator = columns.times, self._generator
+        if not getattr(generator, "before_late", False) or not times or times.null_count:
+            return []
+        import numpy as np
+
+        at = times.to_numpy()
+        first = at[0] if generator.max_timestamp is None else generator.max_timestamp
+        latest = np.maximum.accumulate(np.concatenate([[first], at[:-1]]))
+        # Rows of equal times are not parted: many have the same, and few windows end there.
+        rows = np.flatnonzero(latest - at > max(generator.bound_ms, 0))
+        if not len(rows):
+            return []
+        rows = rows[np.diff(latest[rows], prepend=latest[rows[0]] - 1) > 0]
+        found: list[int] = rows[:: -(-len(rows) // _MAX_CUTS)].tolist()
+        return found
 
     def max_timestamp(self) -> int:
         """Return the maximum timestamp that the generator has seen; at first less than any."""

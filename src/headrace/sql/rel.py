@@ -261,13 +261,16 @@ class WindowAggregate(OverInput):
     """Groups of rows by window and ``keys``, given once, when the window ends.
 
     ``borders``: the names of the columns of the window's start, end and time that it gives, each
-    with which of the three it is.
+    with which of the three it is. ``attached``: each row counts for one window, whose end is in the
+    column ``window.time``. ``of_moments``: the windows are of a TIMESTAMP_LTZ, cut by local time.
     """
 
     window: WindowSpec
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...]
     borders: tuple[tuple[Column, Border], ...]
+    attached: bool = False
+    of_moments: bool = False
 
     @property
     def columns(self) -> Columns:

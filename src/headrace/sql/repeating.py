@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.operators.columns.window_zones import LocalTime
 from headrace.sql.evaluate import compile_expressions
 from headrace.sql.functions.function import Session
 from headrace.sql.projection import Projected
@@ -63,6 +64,7 @@ class AssignedWindows:
     """Each row once for each of its windows, with their borders; not for sessions."""
 
     window: Window
+    time_zone: str = "UTC"
 
     @property
     def summary(self) -> str:
@@ -78,6 +80,9 @@ class AssignedWindows:
         schema = arrow_schema(columns)
         size, slide, offset = spec.size_ms, spec.slide_ms, spec.offset_ms
         border = schema.field(len(schema) - 2).type
+        local = None
+        if schema.field(len(schema) - 1).type.tz is not None and self.time_zone != "UTC":
+            local = LocalTime(self.time_zone)
 
         def windows_of(at: Any) -> tuple[Any, Any, Any]:
             """Return row numbers, starts and ends."""
@@ -101,11 +106,13 @@ class AssignedWindows:
             column = batch.column(batch.schema.get_field_index(spec.time))
             at = column.cast(pa.timestamp("ms", column.type.tz)).cast(pa.int64())
             known = np.flatnonzero(~np.asarray(at.is_null()))
-            rows, start, end = windows_of(at.take(pa.array(known)).to_numpy())
+            moments = at.take(pa.array(known)).to_numpy()
+            rows, start, end = windows_of(moments if local is None else local.of_moments(moments))
+            last = end - 1 if local is None else local.to_moments(end - 1)
             rows = known[rows]
             arrays = [*batch.take(pa.array(rows)).columns]
             arrays += [pa.array(start).cast(border), pa.array(end).cast(border)]
-            arrays.append(pa.array(end - 1).cast(schema.field(len(schema) - 1).type))
+            arrays.append(pa.array(last).cast(schema.field(len(schema) - 1).type))
             return pa.RecordBatch.from_arrays(arrays, schema=schema), rows
 
         return assign

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
+from headrace.sql.dialect.printing import to_sql
 from headrace.sql.expressions import ColumnRef
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import Column, Rel, Window, WindowKind, WindowSpec
@@ -39,7 +40,7 @@ class GroupWindow:
                 return each
             if each.expressions != self.call.expressions:
                 raise SqlValidationError(
-                    f"{each.sql()} is no border of the window in GROUP BY, {self.call.sql()}"
+                    f"{to_sql(each)} is no border of the window in GROUP BY, {to_sql(self.call)}"
                 )
             return exp.column(self.borders[_BORDERS[border]], quoted=True)
 
@@ -65,12 +66,12 @@ def find_group_window(
     converter = queries.converter(scope)
     arguments = call.expressions
     if len(arguments) != (3 if name == "HOP" else 2):
-        refuse(f"{name} of {len(arguments)} arguments in GROUP BY", call.sql())
+        refuse(f"{name} of {len(arguments)} arguments in GROUP BY", to_sql(call))
     time = converter.expression(arguments[0])
     column = Column(time.name, time.type) if isinstance(time, ColumnRef) else Column("", time.type)
     if not column.name or not is_time(column, queries.batch):
         raise SqlValidationError(
-            f"{name} needs a time attribute, but {arguments[0].sql()} is {time.type}"
+            f"{name} needs a time attribute, but {to_sql(arguments[0])} is {time.type}"
         )
     lengths = [length_ms(queries, each, name) for each in arguments[1:]]
     slide_ms = lengths[0] if name == "HOP" else 0

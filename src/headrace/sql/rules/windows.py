@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from headrace.errors import SqlValidationError
 from headrace.sql.expressions import ColumnRef, Expression, columns_of
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import (
@@ -18,12 +17,17 @@ from headrace.sql.rel import (
     reference,
     with_inputs,
 )
+from headrace.sql.types import TimestampLtzType
 
 TIME = "$rowtime"
 """The column with the time of the rows, where a query does not name it."""
 
 BORDERS: tuple[Border, ...] = ("start", "end", "time")
 """What the last columns of a ``Window`` are."""
+
+
+Windowed = Window | WindowAggregate
+"""What gives borders of windows as columns."""
 
 
 def with_window_aggregates(rel: Rel) -> Rel:
@@ -35,28 +39,29 @@ def with_window_aggregates(rel: Rel) -> Rel:
     windows = {
         key: found for key, found in origins.items() if found is not None and found[1] in BORDERS
     }
-    by_window: dict[Window, set[Border]] = {}
+    by_window: dict[Windowed, set[Border]] = {}
     for window, border in windows.values():
         by_window.setdefault(window, set()).add(border)
     chosen = next((each for each, found in by_window.items() if {"start", "end"} <= found), None)
     if chosen is None:
         return rel
+    borders = {key: border for key, (window, border) in windows.items() if window == chosen}
+    keys = tuple(key for key in rel.keys if key not in borders)
     spec = chosen.window
-    if spec.kind == "HOP" and spec.size_ms % spec.slide_ms:
-        raise SqlValidationError(
-            f"an aggregation over HOP needs a size ({spec.size_ms} ms) that is a multiple of the"
-            f" slide ({spec.slide_ms} ms)"
-        )
-    keys = tuple(key for key in rel.keys if key not in windows)
-    if spec.kind == "SESSION" and {*spec.keys} != {*keys} and (spec.keys or not spec.grouped):
-        refuse("an aggregation over SESSION by other keys than those of PARTITION BY")
+    if spec.kind == "SESSION" and not _has_sessions_of(chosen, keys):
+        if _is_expanded(rel.input, chosen):
+            refuse("an aggregation over SESSION by grouping sets of its keys")
+        return rel  # an aggregation of rows that have their sessions
+    before = _without_window(rel.input, chosen) if isinstance(chosen, Window) else None
     columns = {column.name: column for column in rel.columns}
     made = WindowAggregate(
-        _without_window(rel.input, chosen),
-        replace(chosen.window, time=TIME),
+        rel.input if before is None else before,
+        replace(spec, time=_end(borders) if before is None else TIME),
         keys,
         rel.calls,
-        tuple((columns[key], windows[key][1]) for key in rel.keys if key in windows),
+        tuple((columns[key], border) for key, border in borders.items()),
+        attached=before is None,
+        of_moments=_is_of_moments(chosen),
     )
     return Calc(
         made,
@@ -65,7 +70,35 @@ def with_window_aggregates(rel: Rel) -> Rel:
     )
 
 
-def _origin(rel: Rel, name: str) -> tuple[Window, Border] | None:
+def _is_of_moments(chosen: Windowed) -> bool:
+    """Return whether windows are of TIMESTAMP_LTZ, cut by local time."""
+    if isinstance(chosen, WindowAggregate):
+        return chosen.of_moments
+    time = chosen.window.time
+    (kind,) = (column.type for column in chosen.input.columns if column.name == time)
+    return isinstance(kind, TimestampLtzType)
+
+
+def _end(borders: dict[str, Border]) -> str:
+    return next(key for key, border in borders.items() if border == "end")
+
+
+def _has_sessions_of(chosen: Windowed, keys: tuple[str, ...]) -> bool:
+    """Return whether each group has sessions of its own."""
+    if isinstance(chosen, WindowAggregate):
+        refuse("an aggregation by the sessions of another one")
+    spec = chosen.window
+    return {*spec.keys} == {*keys} or (spec.grouped and not spec.keys)
+
+
+def _is_expanded(rel: Rel, window: Rel) -> bool:
+    """Return whether grouping sets are between a window and its aggregation."""
+    while rel != window and not isinstance(rel, Expand):
+        (rel,) = rel.inputs
+    return isinstance(rel, Expand)
+
+
+def _origin(rel: Rel, name: str) -> tuple[Windowed, Border] | None:
     """Return the window that a column is a border of; None: it is no border."""
     while isinstance(rel, Calc | Expand):
         if isinstance(rel, Calc):
@@ -80,8 +113,9 @@ def _origin(rel: Rel, name: str) -> tuple[Window, Border] | None:
             if any(name not in keys for keys in rel.sets):
                 return None
         rel = rel.input
-    if isinstance(rel, WindowAggregate) and name in {column.name for column, _ in rel.borders[:2]}:
-        refuse("an aggregation by the window of another one", f"GROUP BY {name}")
+    if isinstance(rel, WindowAggregate):
+        found = {column.name: border for column, border in rel.borders}
+        return (rel, found[name]) if name in found else None
     if not isinstance(rel, Window):
         return None
     borders = {column.name: b for column, b in zip(rel.columns[-3:], BORDERS, strict=True)}
@@ -97,17 +131,22 @@ def _expanded(rel: Expand, below: Rel) -> Expand:
     return Expand(below, keys, copies, sets, rel.number)
 
 
-def _without_window(rel: Rel, window: Window) -> Rel:
-    """Return the rows that a window gets, through the same projections, with their time."""
+def _without_window(rel: Rel, window: Window) -> Rel | None:
+    """Return the rows that a window gets, through the same projections, with their time.
+
+    None if an expression or a condition needs the borders: then the rows have their windows.
+    """
     if isinstance(rel, Window):
         kept = rel.input.columns
         time = next(column for column in kept if column.name == window.window.time)
         names = (*(column.name for column in kept), TIME)
         return Calc(rel.input, names, (*map(reference, kept), reference(time)))
-    if isinstance(rel, Expand):
-        return _expanded(rel, _without_window(rel.input, window))
-    assert isinstance(rel, Calc), "a border comes through projections"
+    assert isinstance(rel, Calc | Expand), "a border comes through projections"
     below = _without_window(rel.input, window)
+    if below is None:
+        return None
+    if isinstance(rel, Expand):
+        return _expanded(rel, below)
     present = {column.name: column for column in below.columns}
     kept_names, expressions = list[str](), list[Expression]()
     for name, expression in zip(rel.names, rel.expressions, strict=True):
@@ -115,9 +154,16 @@ def _without_window(rel: Rel, window: Window) -> Rel:
             kept_names.append(name)
             expressions.append(expression)
         elif not isinstance(expression, ColumnRef):
-            refuse("an expression of a window's border before the aggregation", str(expression))
+            _check_kept(window)
+            return None
     if rel.condition is not None and not columns_of(rel.condition) <= present.keys():
-        refuse("a condition on a window's border before the aggregation", str(rel.condition))
+        _check_kept(window)
+        return None
     kept_names.append(TIME)
     expressions.append(reference(present[TIME]))
     return Calc(below, tuple(kept_names), tuple(expressions), rel.condition)
+
+
+def _check_kept(window: Window) -> None:
+    if window.window.kind == "SESSION":
+        refuse("an expression of a session's border before the aggregation")

@@ -8,13 +8,18 @@ from typing import Protocol
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.datastream._build.call_site import call_site
+from headrace.datastream._windows.session_assigners import EventTimeSessionWindows
 from headrace.datastream.data_stream import DataStream
+from headrace.errors import SqlValidationError
 from headrace.operators.columns.accumulator import Aggregated
 from headrace.operators.columns.calc import BatchFunction, CalcSpec
 from headrace.operators.columns.changelog_normalize import ChangelogNormalizeSpec
 from headrace.operators.columns.constraints import NotNullSpec
 from headrace.operators.columns.group_aggregate import GroupAggregateSpec
 from headrace.operators.columns.sort import LimitSpec, SortSpec
+from headrace.operators.columns.window_aggregate import WindowAggregateSpec
+from headrace.operators.columns.window_sessions import SessionAggregateSpec
+from headrace.operators.columns.window_zones import LocalTime
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.operator import OperatorSpec
 from headrace.sql.aggregates.table import find_aggregate, make_accumulator
@@ -48,9 +53,9 @@ from headrace.sql.rules.changelog import INSERTS, changelog_mode
 from headrace.sql.rules.normalize import with_normalized_sources
 from headrace.sql.rules.one_group import ALL, with_a_group, with_constant_key
 from headrace.sql.rules.windows import with_window_aggregates
-from headrace.sql.types import TimestampLtzType
+from headrace.sql.types import BOOLEAN, TimestampLtzType
 from headrace.table._planning.watermarks import WATERMARK, constant_delay_ms, strategy_of
-from headrace.table._planning.windows import GroupAggregates, WindowRows, assigner_of
+from headrace.table._planning.windows import SessionRows, check_aggregates, slices_of
 
 _THERE = "$there"
 """The column that says which rows there are, of a condition."""
@@ -145,8 +150,10 @@ class Lowering:
             case Unnest():
                 return self._repeated(rel.input, Unnested(rel, self._time_zone), "Unnest")
             case Window() if rel.window.kind != "SESSION":
-                self._check_time_zone(rel.input.columns, rel.window.time)
-                return self._repeated(rel.input, AssignedWindows(rel), "WindowTableFunction")
+                windows = AssignedWindows(rel, self._time_zone)
+                return self._repeated(rel.input, windows, "WindowTableFunction")
+            case Window():
+                return self._session_rows(rel)
             case Sort():
                 return self._sort(rel)
             case Union():
@@ -167,7 +174,7 @@ class Lowering:
         return stream.set_description(f"{name}({function.summary})")
 
     def _check_time_zone(self, columns: Columns, time: str) -> None:
-        """Refuse windows of local time, which are shorter or longer where clocks are changed."""
+        """Refuse sessions of local time, which are shorter or longer where clocks are changed."""
         (kind,) = [column.type for column in columns if column.name == time]
         if isinstance(kind, TimestampLtzType) and self._time_zone != "UTC":
             refuse(f"a window over {kind.summary} in the time zone {self._time_zone}")
@@ -274,34 +281,78 @@ class Lowering:
     def _window_aggregate(self, rel: WindowAggregate) -> DataStream:
         given = self.mode(rel.input)
         before, keys = rel.input, rel.keys
-        self._check_time_zone(before.columns, rel.window.time)
+        window = rel.window
+        if not (self._batch or window.grouped) and window.size_ms % (window.slide_ms or 1):
+            raise SqlValidationError(
+                f"an aggregation over {window.kind} needs a size ({window.size_ms} ms) that is a"
+                f" multiple of the slide ({window.slide_ms} ms)"
+            )
+        check_aggregates(rel)
         if not keys:
             before, keys = with_constant_key(before), (ALL,)
         columns = before.columns
-        timed = self._calc(
-            Calc(before, tuple(c.name for c in columns), tuple(map(reference, columns))),
-            rel.window.time,
-        )
-        aggregates = GroupAggregates(
-            self._aggregates(rel.calls, columns, retracts=given != INSERTS)
-        )
-        results = tuple(call.name for call in rel.calls)
-        names = (*keys, *results, *(column.name for column, _ in rel.borders))
-        borders = tuple(
-            (border, isinstance(column.type, TimestampLtzType)) for column, border in rel.borders
-        )
-        rows = WindowRows(names, len(keys), borders)
-        windowed = timed.key_by(ByColumns(*keys)).window(assigner_of(rel.window))
-        stream = windowed.aggregate(aggregates, rows).uid(identity(rel))
-        stream = stream.set_description(
-            f"WindowAggregate({rel.window}, groupBy=[{', '.join(rel.keys)}], {_calls(rel.calls)})"
-        )
+        timed = self._with_time(before, rel.window.time)
+        aggregates = self._aggregates(rel.calls, columns, retracts=given != INSERTS)
+        results = {call.name for call in rel.calls}
         made = (
             *_chosen(columns, keys),
             *(column for column in rel.columns if column.name in results),
             *(column for column, _ in rel.borders),
         )
+        local = rel.of_moments and self._time_zone != "UTC"
+        zone = LocalTime(self._time_zone) if local else None
+        schemas = arrow_schema(columns), arrow_schema(made)
+        borders, retracts = tuple(border for _, border in rel.borders), given != INSERTS
+        spec: OperatorSpec
+        if window.kind == "SESSION":
+            self._check_streaming()
+            gap_ms = window.size_ms
+            spec = SessionAggregateSpec(
+                keys, gap_ms, aggregates, *schemas, borders, retracts, local=zone
+            )
+        else:
+            slices = slices_of(rel, zone)
+            spec = WindowAggregateSpec(keys, slices, aggregates, *schemas, borders, retracts)
+        keyed = timed.key_by(ByColumns(*keys))
+        stream = keyed._add(spec, call_site(), "sql", inputs=keyed._keyed_edges())
+        stream = stream.uid(identity(rel)).set_description(
+            f"WindowAggregate({rel.window}, groupBy=[{', '.join(rel.keys)}], {_calls(rel.calls)})"
+        )
         return self._select(stream, made, rel.columns)
+
+    def _check_streaming(self) -> None:
+        """Refuse sessions in a batch, as Flink does."""
+        if self._batch:
+            refuse("SESSION in a batch")
+
+    def _with_time(self, rel: Rel, time: str) -> DataStream:
+        """Return rows whose timestamps are those of a column; in a batch, those that have one."""
+        names = tuple(column.name for column in rel.columns)
+        (at,) = (column for column in rel.columns if column.name == time)
+        there = Call(BOOLEAN.with_nullable(False), "IS NOT NULL", (reference(at),))
+        condition = there if self._batch and at.type.nullable else None
+        return self._calc(Calc(rel, names, tuple(map(reference, rel.columns)), condition), time)
+
+    def _session_rows(self, rel: Window) -> DataStream:
+        """Return the rows of sessions, which each session gives when it has ended."""
+        self._check_streaming()
+        self._check_time_zone(rel.input.columns, rel.window.time)
+        if self.mode(rel.input) != INSERTS:
+            refuse("SESSION over rows that change")
+        before, keys = rel.input, rel.window.keys
+        if not keys:
+            before, keys = with_constant_key(before), (ALL,)
+        given = tuple(column.name for column in rel.input.columns)
+        function = SessionRows(
+            tuple(column.name for column in rel.columns),
+            given,
+            isinstance(rel.columns[-1].type, TimestampLtzType),
+        )
+        keyed = self._with_time(before, rel.window.time).key_by(ByColumns(*keys))
+        windowed = keyed.window(EventTimeSessionWindows(rel.window.size_ms))
+        stream = windowed.apply(function).uid(identity(rel))
+        stream = stream.set_description(f"WindowTableFunction({rel.window})")
+        return self._select(stream, rel.columns, rel.columns)
 
 
 def _refuse_random(expression: Expression) -> None:

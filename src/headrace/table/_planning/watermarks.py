@@ -41,7 +41,7 @@ def strategy_of(delay_ms: int | None) -> WatermarkStrategy:
     """
     if delay_ms is None:
         return WatermarkStrategy.for_generator(RowWatermarks)
-    return WatermarkStrategy(partial(BoundedOutOfOrderness, delay_ms - 1))
+    return WatermarkStrategy(partial(BoundedOutOfOrderness, delay_ms - 1, before_late=True))
 
 
 class RowWatermarks(WatermarkGenerator):

@@ -1,0 +1,280 @@
+"""Aggregation by key and window of event time: TUMBLE, HOP and CUMULATE.
+
+Rows are put together by key and slice. A window gives its rows once, when the watermark has passed
+its end, from its slices. There are no timers: what is due follows from the slices that exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.changelog_mode import ChangelogMode
+from headrace.common.watermark_strategy import MAX_WATERMARK
+from headrace.operators.columns.accumulator import Aggregated
+from headrace.operators.columns.gathering import KeyedColumnOperator, retracted
+from headrace.operators.columns.vectors import PARTIAL, VectorAggregates
+from headrace.operators.columns.window_contents import (
+    Border,
+    WindowContents,
+    WindowResults,
+    WindowShape,
+    border_arrays,
+)
+from headrace.operators.columns.window_local import LocalWindowAggregateSpec
+from headrace.operators.columns.window_rows import RowContents
+from headrace.operators.columns.window_slices import SlicedWindows
+from headrace.operators.columns.window_vectors import SLICE, VectorContents, sliced_schema
+from headrace.operators.windows.general.operator import LATE_COUNTER
+from headrace.operators.windows.windowing import missing_timestamp_error
+from headrace.runtime.columns.exactness import compares_like_python
+from headrace.runtime.context import TaskContext
+from headrace.runtime.operator import (
+    Combiner,
+    NodeProgram,
+    Operator,
+    OperatorSpec,
+    PushWatermark,
+    Traits,
+)
+from headrace.runtime.state.backend import Timer
+from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.user_function import UserFunction
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from headrace.runtime.columns.batch import Columns
+    from headrace.runtime.columns.keys import ColumnKeys
+
+
+@dataclass(frozen=True)
+class WindowAggregateSpec(OperatorSpec):
+    """``schema``: of the input; ``result``: of keys, results and ``borders``.
+
+    ``retracts``: whether rows of the input may be taken back. ``gets_partials``: senders put rows
+    together.
+    """
+
+    keys: tuple[str, ...]
+    windows: SlicedWindows
+    aggregates: tuple[Aggregated, ...]
+    schema: Any
+    result: Any
+    borders: tuple[Border, ...]
+    retracts: bool = False
+    gets_partials: bool = False
+    traits = Traits(keyed=True, state=True, event_time=True, takes_columns=True, gives_columns=True)
+    label = "WindowAggregate"
+
+    @cached_property
+    def kind(self) -> str:  # type: ignore[override]
+        """The operator's kind in checkpoints, with how its state is cut."""
+        return f"window-aggregate-of-{self.windows.layout}"
+
+    def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
+        """Return inserts."""
+        return ChangelogMode.insert_only()
+
+    @property
+    def vectors(self) -> VectorAggregates | None:
+        """The aggregates over arrays; None if rows must be added one by one."""
+        if not all(_is_exact(self.schema.field(key).type) for key in self.keys):
+            return None
+        return VectorAggregates.of(self.aggregates, self.schema, self.retracts)
+
+    def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
+        """Return the first of two phases, for aggregates over arrays of rows that stay."""
+        if self.retracts or self.vectors is None:
+            return None
+        local = LocalWindowAggregateSpec(self.keys, self.windows, self.aggregates, self.schema)
+        return Combiner(local, replace(self, gets_partials=True), sends_partials=False)
+
+    def build(self) -> Operator:
+        return WindowAggregateOperator(self)
+
+
+class WindowAggregateOperator(KeyedColumnOperator):
+    """Fires windows. A watermark waits while partial results are held, so that all windows that
+    are due fire at once, at the latest at the end of the micro-batch."""
+
+    def __init__(self, spec: WindowAggregateSpec) -> None:
+        vectors, schema = spec.vectors, spec.schema
+        if spec.gets_partials:
+            assert vectors is not None, "there are partial results of such aggregates only"
+            schema = sliced_schema(vectors, spec.schema, spec.keys)
+        super().__init__(schema)
+        self._spec, self._windows = spec, spec.windows
+        shape = WindowShape(spec.keys, spec.windows, spec.aggregates, spec.result)
+        self._needs_keys = vectors is None
+        self._contents: WindowContents = (
+            RowContents(shape)
+            if vectors is None
+            else VectorContents(shape, vectors, spec.gets_partials)
+        )
+        self._reached = 0
+        self._deferred: int | None = None
+        self._slices: set[int] | None = None
+        self._next_end: int | None = None
+
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
+        super().open(node, context, key_context)
+        self._late = context.get_metrics_group().counter(LATE_COUNTER)
+
+    def restore(self, state: Any | None) -> None:
+        """Start a task run: windows up to the current watermark have fired."""
+        super().restore(state)
+        self._reached = self._windows.reached(self.key_context.watermark)
+        self._deferred = self._slices = None
+        self._contents.forget()
+
+    def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
+        self._add(columns, (keys.codes, keys.distinct) if self._needs_keys else None)
+
+    def take(self, columns: Columns, codes: np.ndarray[Any, Any], distinct: list[Any]) -> None:
+        """Add rows."""
+        self._add(columns, (codes, distinct))
+
+    def _add(self, columns: Columns, keys: tuple[Any, Any] | None) -> None:
+        import numpy as np
+
+        if not len(columns):
+            return
+        windows = self._windows
+        slices = self._slices_of(columns)
+        last = windows.last_ends_of(slices)
+        late = last - 1 <= windows.reached(self.key_context.watermark)
+        kept = ~late & (last > slices)
+        if not kept.all():
+            self._count_late(columns, late & (last > slices))
+            rows = np.flatnonzero(kept)
+            if not len(rows):
+                return
+            columns, slices = columns.take(rows), slices[rows]
+            keys = None if keys is None else (keys[0][rows], keys[1])
+        known, found = self._known_slices(), np.unique(slices).tolist()
+        if self._has_missed(found[0]):
+            self._fire_deferred()  # a window of these rows has ended without them
+        self._contents.add(columns, slices, retracted(columns), keys)
+        for start in found:
+            if start not in known:
+                known.add(start)
+                self._note_end(start)
+
+    def _has_missed(self, start: int) -> bool:
+        """Return whether a window of a slice may end by the watermark that waits."""
+        if self._deferred is None:
+            return False
+        return start + self._windows.slice_ms - 1 <= self._windows.reached(self._deferred)
+
+    def _slices_of(self, columns: Columns) -> np.ndarray[Any, Any]:
+        found: np.ndarray[Any, Any]
+        if self._spec.gets_partials:
+            found = columns.batch.column(SLICE).to_numpy()
+            return found
+        if columns.times is None or columns.times.null_count:
+            raise missing_timestamp_error()
+        return self._windows.slices_of(columns.times.to_numpy())
+
+    def _count_late(self, columns: Columns, late: np.ndarray[Any, Any]) -> None:
+        """Count late rows; of partial results those that they are of."""
+        if self._spec.gets_partials:
+            self._late.inc(int(columns.batch.column(f"{PARTIAL}0").to_numpy()[late].sum()))
+        else:
+            self._late.inc(int(late.sum()))
+
+    # Firing
+
+    def _known_slices(self) -> set[int]:
+        """Return the slices that exist; at the start of a task run, those of the tables."""
+        if self._slices is None:
+            contents = self._contents
+            contents.tables.attach(self.key_context.backend)
+            self._slices = {*contents.tables.starts()}
+            self._next_end = None
+            for start in self._slices:
+                self._note_end(start)
+        return self._slices
+
+    def _note_end(self, start: int) -> None:
+        end = self._windows.next_end(start, self._reached + 1)
+        if end is not None and (self._next_end is None or end < self._next_end):
+            self._next_end = end
+
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
+        """Fire the windows that are due; later, if partial results are held."""
+        self._push_watermark = push_watermark
+        if self._contents.holds and not idle and watermark < MAX_WATERMARK:
+            self._deferred = watermark
+            return
+        self._deferred = None  # this later one is in its place
+        self._advance(watermark)
+        push_watermark(watermark, idle)
+
+    def _fire_deferred(self) -> None:
+        if self._deferred is not None:
+            deferred, self._deferred = self._deferred, None
+            self._advance(deferred)
+            self._push_watermark(deferred, False)
+
+    def complete(self) -> None:
+        """Fire what is due, and write the partial results of other windows."""
+        self._fire_deferred()
+        self._contents.write()
+
+    def _advance(self, watermark: int) -> None:
+        """Fire all windows up to a watermark, and remove the slices that no later one has."""
+        reached = self._windows.reached(watermark)
+        if reached <= self._reached:
+            return
+        slices = self._known_slices()
+        windows, contents = self._windows, self._contents
+        after, self._reached = self._reached, reached
+        if self._next_end is None or self._next_end - 1 > reached:
+            return
+        for found in contents.windows(windows.ends_between(slices, after + 1, reached + 1)):
+            self._emit(found)
+        ended = [start for start in slices if windows.ends_of(start)[-1] - 1 <= reached]
+        contents.drop(ended)
+        slices.difference_update(ended)
+        self._next_end = None
+        for start in slices:
+            self._note_end(start)
+
+    def _emit(self, found: WindowResults) -> None:
+        import pyarrow as pa
+
+        from headrace.runtime.columns.batch import Columns
+        from headrace.runtime.columns.shapes import NAMED_ROWS
+
+        if not len(found.ends):
+            return
+        windows, schema = self._windows, self._spec.result
+        times = windows.last_moments(found.ends)
+        arrays = [*found.keys, *found.results]
+        arrays += border_arrays(
+            self._spec.borders,
+            windows.starts_of(found.ends),
+            found.ends,
+            times,
+            [*schema][len(arrays) :],
+        )
+        made = pa.RecordBatch.from_arrays(arrays, schema=schema)
+        self.outputs.columns(Columns(made, NAMED_ROWS, pa.array(times)))
+
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
+        """Do nothing: it sets no timers."""
+
+
+def _is_exact(kind: Any) -> bool:
+    """Return whether Arrow groups keys of a type as Python does."""
+    from pyarrow import types
+
+    return (
+        compares_like_python(kind)
+        or types.is_decimal128(kind)
+        or types.is_time32(kind)
+        or (types.is_timestamp(kind) and kind.unit != "ns")
+    )

@@ -1,0 +1,144 @@
+"""The first of two phases of window aggregation: rows are put together by key and slice before
+they are sent.
+
+The rules are those of the combiner of streams (``operators/windows/combining/combine.py``): a
+watermark waits until the rows before it are sent; rows after a watermark that ends one of their
+windows are sent after it; all others may be sent before it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.operators.columns.accumulator import Aggregated
+from headrace.operators.columns.gathering import ColumnOperator
+from headrace.operators.columns.vectors import VectorAggregates
+from headrace.operators.columns.window_slices import SlicedWindows
+from headrace.operators.columns.window_vectors import SLICE, slice_partials
+from headrace.operators.combine_policy import CombinePolicy
+from headrace.operators.windows.windowing import missing_timestamp_error
+from headrace.runtime.operator import Operator, OperatorSpec, PushWatermark, Traits
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from headrace.runtime.columns.batch import Columns
+
+MAX_ROWS = 1 << 19
+"""The most rows that are held."""
+
+
+@dataclass(frozen=True)
+class LocalWindowAggregateSpec(OperatorSpec):
+    """Partial results of rows, by key and slice. ``schema``: of the input."""
+
+    keys: tuple[str, ...]
+    windows: SlicedWindows
+    aggregates: tuple[Aggregated, ...]
+    schema: Any
+    traits = Traits(takes_columns=True, gives_columns=True)
+    kind = "local-window-aggregate"
+    label = "LocalWindowAggregate"
+
+    def build(self) -> Operator:
+        return LocalWindowAggregateOperator(self)
+
+
+class LocalWindowAggregateOperator(ColumnOperator):
+    """Holds partial results until the task run is over, or there are too many.
+
+    Where keys hardly repeat they are sent as they are: to put them together would cost more.
+    """
+
+    def __init__(self, spec: LocalWindowAggregateSpec) -> None:
+        super().__init__(spec.schema)
+        self._windows = spec.windows
+        self._keys = spec.keys
+        vectors = VectorAggregates.of(spec.aggregates, spec.schema, retracts=False)
+        assert vectors is not None, "the planner has asked"
+        self._vectors = vectors
+        self._policy = CombinePolicy()
+        self._held: list[Any] = []
+        self._count = 0
+        self._reached = MIN_WATERMARK
+        self._deferred: int | None = None
+
+    def take(self, columns: Columns) -> None:
+        import numpy as np
+
+        if not len(columns):
+            return
+        if columns.times is None or columns.times.null_count:
+            raise missing_timestamp_error()
+        slices = self._windows.slices_of(columns.times.to_numpy())
+        partials = slice_partials(self._vectors, columns.batch, self._keys, slices, None)
+        if not self._policy.should_combine(len(columns)):
+            self._send()
+            self._emit(partials)
+            return
+        ended = slices + self._windows.slice_ms - 1 <= self._reached
+        if not ended.any():
+            self._hold(partials)
+            return
+        self._hold(_taken(partials, np.flatnonzero(~ended)))
+        self._send()
+        self._emit(_taken(partials, np.flatnonzero(ended)))
+
+    def _hold(self, partials: Any) -> None:
+        if partials.num_rows:
+            self._held.append(partials)
+            self._count += partials.num_rows
+            if self._count >= MAX_ROWS:
+                self._send()
+
+    def _send(self) -> None:
+        """Send what is held, and then the watermark that waits."""
+        import pyarrow as pa
+
+        if self._held:
+            table = pa.Table.from_batches(self._held)
+            grouped = self._vectors.grouped(table, [*self._keys, SLICE])
+            self._policy.add_sample(self._count, grouped.num_rows)
+            self._held, self._count = [], 0
+            self._emit(grouped)
+        if self._deferred is not None:
+            deferred, self._deferred = self._deferred, None
+            self._push_watermark(deferred, False)
+
+    def _emit(self, partials: Any) -> None:
+        """Send partial results; the time of each is the last of its slice."""
+        import pyarrow.compute as pc
+
+        from headrace.runtime.columns.batch import Columns
+        from headrace.runtime.columns.shapes import NAMED_ROWS
+
+        times = pc.add(partials.column(SLICE), self._windows.slice_ms - 1)
+        self.outputs.columns(Columns(partials, NAMED_ROWS, times))
+
+    def complete(self) -> None:
+        super().complete()
+        self._send()
+
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
+        """Keep a watermark until the rows before it are sent."""
+        self._flush()
+        self._reached = max(self._windows.reached(watermark), self._reached)
+        self._push_watermark = push_watermark
+        if self._held and not idle and watermark < MAX_WATERMARK:
+            self._deferred = watermark
+            return
+        self._send()
+        push_watermark(watermark, idle)
+
+    def restore(self, state: Any | None) -> None:
+        super().restore(state)
+        self._held, self._count = [], 0
+        self._reached, self._deferred = MIN_WATERMARK, None
+
+
+def _taken(partials: Any, rows: np.ndarray[Any, Any]) -> Any:
+    import pyarrow as pa
+
+    return partials.take(pa.array(rows))
