@@ -8,6 +8,7 @@ from headrace.common.changelog_mode import ChangelogMode
 from headrace.sql.rel import (
     Aggregate,
     Calc,
+    Correlate,
     Expand,
     Rel,
     Scan,
@@ -76,6 +77,8 @@ def _describe(rel: Rel) -> str:
             return f"groupingSets=[{sets}]"
         case Unnest():
             return f"unnest=[{rel.expression}]{', outer' if rel.outer else ''}"
+        case Correlate():
+            return f"call=[{rel.call}]{', outer' if rel.outer else ''}"
         case Sort():
             return _sort(rel)
         case Union():

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from headrace.sql.expressions import ColumnRef, Expression
+from headrace.sql.expressions import ColumnRef, Expression, PythonCall
 from headrace.sql.types import (
     BIGINT,
     SqlType,
@@ -292,6 +292,22 @@ class Unnest(OverInput):
     added: Columns
     outer: bool
     ordinality: bool
+
+    @property
+    def columns(self) -> Columns:
+        return (*self.input.columns, *self.added)
+
+
+@dataclass(frozen=True)
+class Correlate(OverInput):
+    """Each row once for each row that a table function of a user gives for it.
+
+    ``outer``: a row for which it gives none is given once, with NULLs.
+    """
+
+    call: PythonCall
+    added: Columns
+    outer: bool
 
     @property
     def columns(self) -> Columns:

@@ -10,8 +10,10 @@ from sqlglot import exp
 
 from headrace.common._unsupported import unsupported_method
 from headrace.errors import SqlValidationError
-from headrace.sql.rel import Columns, Rel, Sort
-from headrace.sql.resolve.query import renamed
+from headrace.sql.rel import Calc, Columns, Rel, Sort, reference
+from headrace.sql.resolve.query import flattened, renamed
+from headrace.sql.resolve.scope import unique_names
+from headrace.table._api.functions import call_of, lateral_of
 from headrace.table._api.selecting import expanded, named, select_of, trees_of
 from headrace.table._api.windows import GroupWindowSpec
 from headrace.table._expressions.trees import tree_of
@@ -21,6 +23,10 @@ from headrace.table.window import GroupWindow
 if TYPE_CHECKING:
     import pandas as pd
 
+    from headrace.table._functions.wrappers import (
+        UserDefinedScalarFunctionWrapper,
+        UserDefinedTableFunctionWrapper,
+    )
     from headrace.table._planning.session import SqlSession
     from headrace.table.catalog import ResolvedSchema
     from headrace.table.expression import Expression
@@ -40,7 +46,6 @@ __all__ = [
 ]
 
 _JOINS = "joins of tables are not supported"
-_ROWS = "functions of whole rows are not supported: use select() with functions of columns"
 _TABLE_AGGREGATES = "aggregate functions of users are not supported"
 
 
@@ -187,6 +192,54 @@ class Table:
         """Return some rows, after the first ones."""
         return self.offset(offset).fetch(fetch)
 
+    # Functions of users
+
+    def map(self, func: Expression[Any] | UserDefinedScalarFunctionWrapper) -> Table:
+        """Return what a function gives for each row; a row that it gives becomes columns.
+
+        ``func``: a call, or a function that takes the whole row.
+        """
+        tree = call_of(func, self._names, "map")
+        made = self._query(select_of(self._rel, [exp.alias_(tree.unalias(), "_c0", quoted=True)]))
+        return made._with(flattened(made._rel))
+
+    def flat_map(self, func: Expression[Any] | UserDefinedTableFunctionWrapper) -> Table:
+        """Return the rows that a table function gives for each row.
+
+        ``func``: a call, or a function that takes the whole row.
+        """
+        count = len(self._names)
+        joined = self._lateral(func, None, "flat_map", "")._rel
+        columns = joined.columns[count:]
+        names = unique_names(each.name for each in columns)
+        return self._with(Calc(joined, names, tuple(map(reference, columns))))
+
+    def join_lateral(
+        self,
+        table_function_call: Expression[Any] | UserDefinedTableFunctionWrapper,
+        join_predicate: Expression[bool] | None = None,
+    ) -> Table:
+        """Return each row with each of the rows that a table function gives for it.
+
+        ``table_function_call``: a call with the names of its columns, ``f(col('a')).alias('x')``,
+        or a function that takes the whole row. ``join_predicate``: which of these rows are kept.
+        """
+        return self._lateral(table_function_call, join_predicate, "join_lateral", "")
+
+    def left_outer_join_lateral(
+        self,
+        table_function_call: Expression[Any] | UserDefinedTableFunctionWrapper,
+        join_predicate: Expression[bool] | None = None,
+    ) -> Table:
+        """Return the same as ``join_lateral``; rows without any are given once, with NULLs."""
+        return self._lateral(table_function_call, join_predicate, "left_outer_join_lateral", "LEFT")
+
+    def _lateral(self, function: Any, predicate: Any, method: str, side: str) -> Table:
+        lateral = lateral_of(call_of(function, self._names, method), method)
+        on = exp.true() if predicate is None else tree_of(predicate)
+        join = exp.Join(this=lateral, side=side, on=on)
+        return self._query(select_of(self._rel, joins=[join]))
+
     # More than one table
 
     def union_all(self, right: Table) -> Table:
@@ -223,11 +276,7 @@ class Table:
     left_outer_join = unsupported_method(_JOINS)
     right_outer_join = unsupported_method(_JOINS)
     full_outer_join = unsupported_method(_JOINS)
-    join_lateral = unsupported_method("table functions in joins are not supported")
-    left_outer_join_lateral = unsupported_method("table functions in joins are not supported")
     over_window = unsupported_method("OVER windows are not supported")
-    map = unsupported_method(_ROWS)
-    flat_map = unsupported_method(_ROWS)
     aggregate = unsupported_method(_TABLE_AGGREGATES)
     flat_aggregate = unsupported_method(_TABLE_AGGREGATES)
     to_changelog = unsupported_method("process table functions are not supported")

@@ -369,8 +369,8 @@ class CatalogManager:
         temporary: bool = False,
         system: bool = False,
         if_exists: bool = False,
-    ) -> None:
-        """Drop a function."""
+    ) -> bool:
+        """Drop a function; return whether there was one."""
         full = _lower(self.qualify(path))
         if system:
             gone = self._system_functions.pop(full.name, None)
@@ -385,6 +385,7 @@ class CatalogManager:
             kind = "temporary system " if system else "temporary " if temporary else ""
             shown = quote_name(full.name) if system else full
             raise missing(f"the {kind}function", shown, full.name, self.functions())
+        return gone is not None
 
 
 def _lower(path: ObjectPath) -> ObjectPath:

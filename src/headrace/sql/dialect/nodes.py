@@ -59,3 +59,12 @@ class WindowBorder(exp.Expression):
     """A border of the window that ``this`` (a Column) names; ``border``: such as START."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "border": True}
+
+
+class FunctionCall(exp.Expression, exp.Condition):
+    """A call of a function of a user; ``this``: its ``PythonFunction``.
+
+    ``row_names``: the arguments are given as one row, with these names (a tuple).
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": False, "row_names": False}

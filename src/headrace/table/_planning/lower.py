@@ -16,7 +16,7 @@ from headrace.operators.columns.sort import LimitSpec, SortSpec
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.operator import OperatorSpec
 from headrace.sql.aggregates.table import find_aggregate, make_accumulator
-from headrace.sql.expressions import Call, Expression, walk
+from headrace.sql.expressions import Call, Expression, PythonCall, walk
 from headrace.sql.functions.table import FUNCTIONS
 from headrace.sql.projection import Projection
 from headrace.sql.refusals import refuse
@@ -26,7 +26,9 @@ from headrace.sql.rel import (
     Calc,
     Column,
     Columns,
+    Correlate,
     Expand,
+    OverInput,
     Rel,
     Scan,
     Sort,
@@ -40,7 +42,7 @@ from headrace.sql.rel import (
     arrow_schema,
     reference,
 )
-from headrace.sql.repeating import AssignedWindows, GroupingSets, Unnested
+from headrace.sql.repeating import AssignedWindows, Correlated, GroupingSets, Unnested
 from headrace.sql.rules.changelog import INSERTS, changelog_mode
 from headrace.sql.rules.one_group import ALL, with_a_group, with_constant_key
 from headrace.sql.types import TimestampLtzType
@@ -115,6 +117,9 @@ class Lowering:
                 return self._repeated(rel.input, GroupingSets(rel), "Expand")
             case Unnest():
                 return self._repeated(rel.input, Unnested(rel, self._time_zone), "Unnest")
+            case Correlate():
+                self._check_deterministic(rel, (rel.call,))
+                return self._repeated(rel.input, Correlated(rel, self._time_zone), "Correlate")
             case Window() if rel.window.kind != "SESSION":
                 self._check_time_zone(rel.input.columns, rel.window.time)
                 return self._repeated(rel.input, AssignedWindows(rel), "WindowTableFunction")
@@ -145,6 +150,13 @@ class Lowering:
         if isinstance(kind, TimestampLtzType) and self._time_zone != "UTC":
             refuse(f"a window over {kind.summary} in the time zone {self._time_zone}")
 
+    def _check_deterministic(self, rel: OverInput, computed: Sequence[Expression]) -> None:
+        """Refuse results that could not be taken back: they would differ from those given."""
+        for each in (each for expression in computed for each in walk(expression)):
+            changes = isinstance(each, PythonCall) and not each.function.deterministic
+            if changes and self.mode(rel.input) != INSERTS:
+                refuse(f"the function {each} over rows that change, as it is not deterministic,")
+
     def _watermark(self, rel: Watermark) -> DataStream:
         columns = rel.input.columns
         names, expressions = [c.name for c in columns], [*map(reference, columns)]
@@ -161,8 +173,10 @@ class Lowering:
 
     def _calc(self, rel: Calc, time: str | None = None) -> DataStream:
         columns = rel.input.columns
-        for each in rel.expressions if rel.condition is None else (*rel.expressions, rel.condition):
+        computed = rel.expressions if rel.condition is None else (*rel.expressions, rel.condition)
+        for each in computed:
             _refuse_random(each)
+        self._check_deterministic(rel, computed)
         function = Projection(columns, rel.names, rel.expressions, rel.condition, self._time_zone)
         spec = CalcSpec(function, arrow_schema(columns), time)
         stream = self.lower(rel.input)._add(spec, call_site(), "sql")
