@@ -156,9 +156,8 @@ class Converter:
             if isinstance(row.type, RowType) and 0 <= place < len(row.type.fields):
                 return self._field(row, row.type.fields[place].name)
             raise SqlValidationError(f"{row} of type {row.type} has no field {place}")
-        function = self._function_of_path(node)
-        if function is not None:
-            return self._python(function, node.expression.expressions)
+        if isinstance(node.expression, exp.Anonymous):
+            return self._python(self._function_of_path(node), node.expression.expressions)
         return self.other(node)
 
     def _field(self, row: Expression, name: str) -> Expression:
@@ -319,7 +318,8 @@ class Converter:
         Raises:
             SqlValidationError: there is no such function, or it is no table function.
         """
-        function, arguments, row_names = None, node.expressions, None
+        function: PythonFunction | None
+        arguments, row_names = node.expressions, None
         if isinstance(node, exp.Dot):
             function, arguments = self._function_of_path(node), node.expression.expressions
         elif isinstance(node, exp.Anonymous):
@@ -330,7 +330,7 @@ class Converter:
         else:
             function, row_names = node.this, node.args.get("row_names")
         if function is None:
-            raise unknown_function(node.sql() if isinstance(node, exp.Dot) else _name(node))
+            raise unknown_function(_name(node))
         if function.kind != "table":
             raise SqlValidationError(
                 f"{function.name} is no table function", hint="udtf() makes table functions"
@@ -338,16 +338,18 @@ class Converter:
         found = [self.expression(each) for each in arguments]
         return resolve_python_call(function, found, row_names)
 
-    def _function_of_path(self, node: exp.Expr) -> PythonFunction | None:
-        """Return the function that ``database.function(…)`` names; None: it is no such path."""
+    def _function_of_path(self, node: exp.Expr) -> PythonFunction:
+        """Return the function of a call such as ``database.function(…)``."""
         names: list[str] = []
         call, inside = node.expression, node.this
         while isinstance(inside, exp.Dot):
             names.insert(0, inside.expression.name)
             inside = inside.this
-        if not isinstance(call, exp.Anonymous) or not isinstance(inside, exp.Identifier):
-            return None
-        return self.functions.function((inside.name, *names, _name(call)))
+        path = (inside.name, *names, _name(call))
+        function = self.functions.function(path)
+        if function is None or not isinstance(inside, exp.Identifier):
+            raise SqlValidationError(f"no function has the name {'.'.join(path)}")
+        return function
 
     def _python_call(self, node: exp.Expr) -> Expression:
         return self._python(node.this, node.expressions, node.args.get("row_names"))

@@ -6,9 +6,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from headrace.sql.dialect.nodes import Descriptor, FunctionCall
+from headrace.sql.dialect.nodes import Descriptor
 from headrace.sql.parsing import parse_expression
-from headrace.sql.python_function import PythonFunction
 from headrace.table._api.selecting import RANGE, WITH_COLUMNS, WITHOUT_COLUMNS
 from headrace.table._expressions import trees
 from headrace.table._expressions.json import clause
@@ -364,12 +363,8 @@ def call(f: Any, *args: Any) -> Expression[Any]:
         return Expression(trees.call(f, *args))
     if not hasattr(f, "_definition"):
         raise TypeError(f"call() takes a name, or what udf() returns, not {f!r}")
-    return call_python(f._definition(), *args)
-
-
-def call_python(function: PythonFunction, *args: Any) -> Expression[Any]:
-    """Return the call of a function of a user."""
-    return Expression(FunctionCall(this=function, expressions=[*map(tree_of, args)]))
+    made: Expression[Any] = f(*args)
+    return made
 
 
 def call_sql(sql_expression: str) -> Expression[Any]:

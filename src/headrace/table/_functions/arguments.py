@@ -51,10 +51,8 @@ def python_values(column: Any, kind: SqlType, zone: str) -> list[Any]:
     return [None if each is None else change(each) for each in values]
 
 
-def rows_of(columns: Sequence[list[Any]], names: tuple[str, ...], count: int) -> list[Row]:
+def rows_of(columns: Sequence[list[Any]], names: tuple[str, ...]) -> list[Row]:
     """Return the rows of columns, with names."""
-    if not columns:
-        return [row_of(names, []) for _ in range(count)]
     return [row_of(names, [*values]) for values in zip(*columns, strict=True)]
 
 

@@ -71,7 +71,7 @@ class FunctionContext:
         return self._attempt_number
 
 
-class UserDefinedFunction(ABC):
+class UserDefinedFunction(ABC):  # noqa: B024  # as in PyFlink
     """A function of a user, with a beginning and an end for each task."""
 
     def open(self, function_context: FunctionContext) -> None:

@@ -96,7 +96,7 @@ def argument_lists(call: Signature, values: Sequence[Any], rows: int, zone: str)
         else:
             lists.append(python_values(value, kind, zone))
     if call.row_names is not None:
-        return [rows_of(lists, call.row_names, rows)]
+        return [rows_of(lists, call.row_names)]
     return lists
 
 

@@ -67,7 +67,6 @@ def _wrong(call: Signature, problem: str) -> TypeMismatchError:
 
 def _argument(value: Any, kind: SqlType, zone: str) -> Any:
     """Return a Series of a column; the Python value of a constant."""
-    import pandas as pd
     import pyarrow as pa
 
     if isinstance(value, pa.Scalar):

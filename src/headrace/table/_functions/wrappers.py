@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from headrace.sql import types as sql
+from headrace.sql.dialect.nodes import FunctionCall
 from headrace.sql.python_function import PythonFunction
+from headrace.table._expressions.trees import tree_of
 from headrace.table._functions.definitions import UserDefinedFunction
 from headrace.table._functions.implementation import PythonImplementation
 from headrace.table._functions.tables import TableImplementation
@@ -15,10 +17,7 @@ from headrace.table._functions.vectorised import VectorisedImplementation
 from headrace.table._types.data_types import DataType
 from headrace.table._types.rows import RowType
 from headrace.table._types.sql import sql_type_of
-from headrace.table.expressions import call_python
-
-if TYPE_CHECKING:
-    from headrace.table.expression import Expression
+from headrace.table.expression import Expression
 
 Types = DataType | str | Iterable[DataType | str]
 
@@ -50,7 +49,7 @@ class UserDefinedFunctionWrapper:
             deterministic = func.is_deterministic() if of_user else True
         self._func = func
         self._input_types = None if input_types is None else _types_of(input_types, "input_type")
-        self._name: str = name or getattr(func, "__name__", type(func).__name__)
+        self._name: str = name or str(getattr(func, "__name__", type(func).__name__))
         self._deterministic = deterministic
         self._func_type = func_type
         self._function: PythonFunction | None = None
@@ -58,7 +57,8 @@ class UserDefinedFunctionWrapper:
 
     def __call__(self, *args: Any) -> Expression[Any]:
         """Return the expression of a call."""
-        return call_python(self._definition(), *args)
+        arguments = [*map(tree_of, args)]
+        return Expression(FunctionCall(this=self._definition(), expressions=arguments))
 
     def alias(self, *alias_names: str) -> Self:
         """Name the columns that the function gives for whole rows."""
