@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from headrace.operators.columns.accumulator import Accumulator
 from headrace.sql.types import SqlType
 
 Kernel = Callable[[Sequence[Any], int, str], Any]
@@ -38,7 +39,7 @@ class PythonFunction:
     """
 
     name: str
-    kind: Literal["scalar", "table"]
+    kind: Literal["scalar", "table", "aggregate"]
     parameters: tuple[SqlType, ...] | None
     result: SqlType
     deterministic: bool
@@ -60,6 +61,27 @@ class Signature:
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.arguments))}) -> {self.result}"
+
+
+class AggregateImplementation(Implementation, Protocol):
+    """What computes an aggregate function.
+
+    ``vectorised``: it keeps all rows of a group. ``lacks_retract``: rows cannot be taken back;
+    ``lacks_merge``: accumulators cannot be put together.
+    """
+
+    vectorised: bool
+
+    @property
+    def lacks_retract(self) -> bool:
+        """Whether rows cannot be taken back."""
+
+    @property
+    def lacks_merge(self) -> bool:
+        """Whether accumulators cannot be put together."""
+
+    def accumulator(self, call: Signature, zone: str) -> Accumulator:
+        """Return what an operator keeps for the groups of a call."""
 
 
 class Functions(Protocol):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from headrace.sql.expressions import ColumnRef, Expression, PythonCall
+from headrace.sql.python_function import PythonFunction
 from headrace.sql.types import (
     BIGINT,
     SqlType,
@@ -150,7 +151,8 @@ class Calc(OverInput):
 class AggregateCall:
     """An aggregate function over the rows of a group; arguments are columns of the input.
 
-    ``filter``: a BOOLEAN column; only rows where it is true count.
+    ``filter``: a BOOLEAN column; only rows where it is true count. ``python``: the function of a
+    user.
     """
 
     name: str
@@ -160,6 +162,7 @@ class AggregateCall:
     distinct: bool = False
     filter: str | None = None
     options: tuple[str, ...] = ()
+    python: PythonFunction | None = None
 
     def __str__(self) -> str:
         inside = ("DISTINCT " if self.distinct else "") + (", ".join(self.arguments) or "*")

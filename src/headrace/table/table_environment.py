@@ -24,6 +24,7 @@ from headrace.table.table import Table
 from headrace.table.table_config import TableConfig
 from headrace.table.table_descriptor import TableDescriptor
 from headrace.table.table_result import TableResult
+from headrace.table.udf import ImperativeAggregateFunction, udaf
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -321,6 +322,8 @@ def _path(text: str) -> tuple[str, ...]:
 
 
 def _checked(function: object) -> UserDefinedFunctionWrapper:
+    if isinstance(function, ImperativeAggregateFunction):
+        function = udaf(function)
     if not isinstance(function, UserDefinedFunctionWrapper):
         raise TypeError(f"a function is what udf() or udtf() returns, not {function!r}")
     function._definition()

@@ -1,4 +1,4 @@
-"""Functions of users: ``udf``, ``udtf``, and the classes that they can be."""
+"""Functions of users: ``udf``, ``udtf``, ``udaf``, and the classes that they can be."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from headrace.table._functions.definitions import (
 )
 from headrace.table._functions.wrappers import (
     Types,
+    UserDefinedAggregateFunctionWrapper,
     UserDefinedFunctionWrapper,
     UserDefinedScalarFunctionWrapper,
     UserDefinedTableFunctionWrapper,
@@ -49,7 +50,7 @@ __all__ = [
     "udtf",
 ]
 
-_AGGREGATES = "aggregate functions of users are not supported in SQL"
+_PANDAS = "udaf(f, func_type='pandas') wraps a function by itself"
 _ASYNC = "asynchronous functions are not supported in SQL: use AsyncDataStream"
 
 AsyncScalarFunction = unsupported("headrace.table.udf.AsyncScalarFunction", _ASYNC)
@@ -60,16 +61,14 @@ UserDefinedAsyncScalarFunctionWrapper = unsupported(
     "headrace.table.udf.UserDefinedAsyncScalarFunctionWrapper", _ASYNC
 )
 DelegatingPandasAggregateFunction = unsupported(
-    "headrace.table.udf.DelegatingPandasAggregateFunction", _AGGREGATES
+    "headrace.table.udf.DelegatingPandasAggregateFunction", _PANDAS
 )
 PandasAggregateFunctionWrapper = unsupported(
-    "headrace.table.udf.PandasAggregateFunctionWrapper", _AGGREGATES
+    "headrace.table.udf.PandasAggregateFunctionWrapper", _PANDAS
 )
-UserDefinedAggregateFunctionWrapper = unsupported(
-    "headrace.table.udf.UserDefinedAggregateFunctionWrapper", _AGGREGATES
+udtaf = unsupported(
+    "headrace.table.udf.udtaf", "table aggregate functions are not supported in SQL"
 )
-udaf = unsupported("headrace.table.udf.udaf", _AGGREGATES)
-udtaf = unsupported("headrace.table.udf.udtaf", _AGGREGATES)
 
 
 class DelegatingScalarFunction(ScalarFunction):
@@ -155,3 +154,38 @@ def udtf(
             name=name,
         )
     return UserDefinedTableFunctionWrapper(f, input_types, result_types, deterministic, name)
+
+
+def udaf(
+    f: Any = None,
+    input_types: Types | None = None,
+    result_type: DataType | str | None = None,
+    accumulator_type: DataType | str | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> Any:
+    """Return an aggregate function, which gives one value for a group; without ``f`` a decorator.
+
+    ``f``: an ``AggregateFunction``; with ``func_type="pandas"`` also a function of Series (pandas)
+    with the values of a group's rows, for windows and batches.
+
+    Raises:
+        TypeError: ``f`` is no aggregate function, or a type is no DataType and no text.
+        UnsupportedError: it gives a table.
+    """
+    if func_type not in ("general", "pandas"):
+        raise ValueError(f"The func_type must be one of 'general, pandas', got {func_type}.")
+    if f is None:
+        return functools.partial(
+            udaf,
+            input_types=input_types,
+            result_type=result_type,
+            accumulator_type=accumulator_type,
+            deterministic=deterministic,
+            name=name,
+            func_type=func_type,
+        )
+    return UserDefinedAggregateFunctionWrapper(
+        f, input_types, result_type, accumulator_type, func_type, deterministic, name
+    )

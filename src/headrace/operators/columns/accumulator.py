@@ -7,7 +7,10 @@ from typing import Any, Protocol
 
 
 class Accumulator(Protocol):
-    """One result over the rows of a group. States are plain values, and may be changed in place."""
+    """One result over the rows of a group. States are plain values, and may be changed in place.
+
+    Of a user's function it also has ``open`` and ``close``; then each task has its own copy.
+    """
 
     def zero(self) -> Any:
         """Return the state of no rows."""

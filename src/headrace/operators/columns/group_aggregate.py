@@ -6,9 +6,10 @@ later one retracts them and gives new ones, if they differ; with the last row th
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from headrace.common._types.data import type_data
 from headrace.common.changelog_mode import ChangelogMode
@@ -35,7 +36,7 @@ from headrace.runtime.operator import (
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE
-from headrace.runtime.user_function import UserFunction
+from headrace.runtime.user_function import UserFunction, copy_function_object
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,6 +83,21 @@ class GroupAggregateSpec(OperatorSpec):
             return None
         local = LocalAggregateSpec(self.keys, self.aggregates, self.schema, self.retracts)
         return Combiner(local, replace(self, gets_partials=True), sends_partials=False)
+
+    @property
+    def functions(self) -> tuple[UserFunction, ...]:
+        accumulators = (each.accumulator for each in self.aggregates)
+        return tuple(UserFunction(each, "add") for each in accumulators if hasattr(each, "open"))
+
+    def copied(self) -> Self:
+        made = copy.copy(self)
+        vars(made)["aggregates"] = tuple(
+            replace(each, accumulator=copy_function_object(each.accumulator))
+            if hasattr(each.accumulator, "open")
+            else each
+            for each in self.aggregates
+        )
+        return made
 
     def build(self) -> Operator:
         return GroupAggregateOperator(self)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sqlglot import exp
+from sqlglot.generator import Generator
 
 
 class TypeName(exp.Expression):
@@ -68,3 +69,21 @@ class FunctionCall(exp.Expression, exp.Condition):
     """
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": False, "row_names": False}
+
+
+def _typed_literal(generator: Generator, node: exp.Expr) -> str:
+    return f"{generator.sql(node, 'to')} {generator.sql(node, 'this')}"
+
+
+def _function_call(generator: Generator, node: exp.Expr) -> str:
+    return f"{node.this.name}({generator.expressions(node, flat=True)})"
+
+
+# Errors show trees by ``tree.sql()``; sqlglot's own generator raises for classes it does not know.
+Generator.TRANSFORMS.update(
+    {
+        FunctionCall: _function_call,
+        TypeName: lambda generator, node: str(node.this),
+        TypedLiteral: _typed_literal,
+    }
+)

@@ -21,6 +21,7 @@ from headrace.sql.resolve.grouping import (
     find_aggregates,
     require_comparable,
     scope_of,
+    with_functions,
 )
 from headrace.sql.resolve.scope import Scope, Source, unique_names
 from headrace.sql.resolve.sources import SourceResolver, Tables
@@ -80,6 +81,9 @@ class QueryResolver:
         for clause, name in _REFUSED_CLAUSES.items():
             if node.args.get(clause):
                 refuse(name)
+        made = with_functions(node, self.functions)
+        assert isinstance(made, exp.Select)
+        node = made
         rel, scope = SourceResolver(self).from_clause(node)
         converter = self.converter(scope)
         where = node.args.get("where")

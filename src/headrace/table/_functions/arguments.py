@@ -45,7 +45,7 @@ def python_values(column: Any, kind: SqlType, zone: str) -> list[Any]:
         in_zone = _in_zone(zone)
         return [None if each is None else in_zone(each) for each in _moments(column, "us")]
     values: list[Any] = column.to_pylist()
-    change = _nested(kind, zone)
+    change = change_of(kind, zone)
     if change is None:
         return values
     return [None if each is None else change(each) for each in values]
@@ -81,18 +81,18 @@ def _in_zone(zone: str) -> Change:
     return lambda value: value.replace(tzinfo=utc).astimezone(target)
 
 
-def _nested(kind: SqlType, zone: str) -> Change | None:
+def change_of(kind: SqlType, zone: str) -> Change | None:
     """Return what changes Arrow's value of a type to the function's; None: nothing."""
     match kind:
         case ArrayType():
-            element = _nested(kind.element, zone)
+            element = change_of(kind.element, zone)
             if element is None:
                 return None
             return lambda value: [None if each is None else element(each) for each in value]
         case MapType():
-            return _pairs(_nested(kind.key, zone), _nested(kind.value, zone))
+            return _pairs(change_of(kind.key, zone), change_of(kind.value, zone))
         case MultisetType():
-            return _pairs(_nested(kind.element, zone), None)
+            return _pairs(change_of(kind.element, zone), None)
         case RowType():
             return _rows(kind, zone)
         case TimestampLtzType():
@@ -112,7 +112,7 @@ def _pairs(key: Change | None, value: Change | None) -> Change:
 
 def _rows(kind: RowType, zone: str) -> Change:
     names = tuple(each.name for each in kind.fields)
-    changes = [_nested(each.type, zone) or _same for each in kind.fields]
+    changes = [change_of(each.type, zone) or _same for each in kind.fields]
 
     def row(value: dict[str, Any]) -> Row:
         return row_of(

@@ -32,7 +32,7 @@ class VectorisedImplementation(PythonImplementation):
             if not rows:
                 return pa.nulls(0, arrow)
             arguments = [
-                _argument(value, each, zone)
+                series_of(value, each, zone)
                 for value, each in zip(values, call.arguments, strict=True)
             ]
             if call.row_names is not None:
@@ -65,7 +65,7 @@ def _wrong(call: Signature, problem: str) -> TypeMismatchError:
     )
 
 
-def _argument(value: Any, kind: SqlType, zone: str) -> Any:
+def series_of(value: Any, kind: SqlType, zone: str) -> Any:
     """Return a Series of a column; the Python value of a constant."""
     import pyarrow as pa
 
@@ -74,7 +74,7 @@ def _argument(value: Any, kind: SqlType, zone: str) -> Any:
     if isinstance(kind, RowType):
         names = tuple(each.name for each in kind.fields)
         parts = [
-            _argument(part, each.type, zone)
+            series_of(part, each.type, zone)
             for part, each in zip(value.flatten(), kind.fields, strict=True)
         ]
         return _frame(parts, names, len(value))

@@ -6,11 +6,17 @@ import inspect
 from collections.abc import Iterable
 from typing import Any, Literal, Self
 
+from headrace.errors import UnsupportedError
 from headrace.sql import types as sql
 from headrace.sql.dialect.nodes import FunctionCall
 from headrace.sql.python_function import PythonFunction
 from headrace.table._expressions.trees import tree_of
-from headrace.table._functions.definitions import UserDefinedFunction
+from headrace.table._functions.aggregates import AggregateImplementation
+from headrace.table._functions.definitions import (
+    AggregateFunction,
+    TableAggregateFunction,
+    UserDefinedFunction,
+)
 from headrace.table._functions.implementation import PythonImplementation
 from headrace.table._functions.tables import TableImplementation
 from headrace.table._functions.vectorised import VectorisedImplementation
@@ -25,7 +31,7 @@ Types = DataType | str | Iterable[DataType | str]
 class UserDefinedFunctionWrapper:
     """A function of a user with its types."""
 
-    _kind: Literal["scalar", "table"]
+    _kind: Literal["scalar", "table", "aggregate"]
 
     def __init__(
         self,
@@ -149,6 +155,45 @@ class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
 
     def _implementation(self) -> PythonImplementation:
         return TableImplementation(self._func)
+
+
+class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
+    """A function that gives one value for the rows of a group.
+
+    ``accumulator_type`` is accepted and not needed: accumulators are kept as they are.
+    """
+
+    _kind = "aggregate"
+
+    def __init__(
+        self,
+        func: Any,
+        input_types: Types | None,
+        result_type: DataType | str | None,
+        accumulator_type: DataType | str | None,
+        func_type: str,
+        deterministic: bool | None,
+        name: str | None,
+        is_table_aggregate: bool = False,
+    ) -> None:
+        super().__init__(func, input_types, func_type, deterministic, name)
+        if is_table_aggregate or isinstance(func, TableAggregateFunction):
+            raise UnsupportedError("table aggregate functions are not supported in SQL")
+        if func_type == "general" and not isinstance(func, AggregateFunction):
+            raise TypeError(f"udaf() takes an AggregateFunction, not {func!r}")
+        if result_type is None:
+            result_type = func.get_result_type()
+        if not isinstance(result_type, DataType | str):
+            raise TypeError(
+                f"Invalid returnType: returnType should be DataType or str but is {result_type}"
+            )
+        self._result_type = result_type
+
+    def _result(self) -> sql.SqlType:
+        return sql_type_of(self._result_type)
+
+    def _implementation(self) -> PythonImplementation:
+        return AggregateImplementation(self._func, self._func_type == "pandas")
 
 
 def _types_of(given: Types, what: str) -> list[DataType | str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Protocol, cast
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream.data_stream import DataStream
-from headrace.operators.columns.accumulator import Aggregated
+from headrace.operators.columns.accumulator import Accumulator, Aggregated
 from headrace.operators.columns.calc import BatchFunction, CalcSpec
 from headrace.operators.columns.group_aggregate import GroupAggregateSpec
 from headrace.operators.columns.sort import LimitSpec, SortSpec
@@ -19,6 +19,7 @@ from headrace.sql.aggregates.table import find_aggregate, make_accumulator
 from headrace.sql.expressions import Call, Expression, PythonCall, walk
 from headrace.sql.functions.table import FUNCTIONS
 from headrace.sql.projection import Projection
+from headrace.sql.python_function import AggregateImplementation, PythonFunction, Signature
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import (
     Aggregate,
@@ -45,7 +46,7 @@ from headrace.sql.rel import (
 from headrace.sql.repeating import AssignedWindows, Correlated, GroupingSets, Unnested
 from headrace.sql.rules.changelog import INSERTS, changelog_mode
 from headrace.sql.rules.one_group import ALL, with_a_group, with_constant_key
-from headrace.sql.types import TimestampLtzType
+from headrace.sql.types import SqlType, TimestampLtzType
 from headrace.table._planning.watermarks import WATERMARK, constant_delay_ms, strategy_of
 from headrace.table._planning.windows import GroupAggregates, WindowRows, assigner_of
 
@@ -184,6 +185,12 @@ class Lowering:
 
     def _aggregate(self, rel: Aggregate) -> DataStream:
         given = self.mode(rel.input)
+        for call in rel.calls:
+            if not self._batch and call.python and _implementation(call.python).vectorised:
+                refuse(
+                    f"the vectorised aggregate function {call.function} in a stream, not in"
+                    " windows,"
+                )
         if rel.keys:
             before, keys = rel.input, rel.keys
         elif self._batch:
@@ -213,6 +220,10 @@ class Lowering:
         types = {column.name: column.type for column in columns}
         made = []
         for call in calls:
+            if call.python is not None:
+                accumulator = self._python_accumulator(call, call.python, types, retracts)
+                made.append(Aggregated(accumulator, call.arguments, call.filter))
+                continue
             function = find_aggregate(call.function)
             assert function is not None, call
             accumulator = make_accumulator(
@@ -225,6 +236,20 @@ class Lowering:
             )
             made.append(Aggregated(accumulator, call.arguments, call.filter))
         return tuple(made)
+
+    def _python_accumulator(
+        self,
+        call: AggregateCall,
+        function: PythonFunction,
+        types: Mapping[str, SqlType],
+        retracts: bool,
+    ) -> Accumulator:
+        implementation = _implementation(function)
+        if retracts and implementation.lacks_retract:
+            refuse(f"the aggregate function {call.function} without retract, over rows that change")
+        arguments = tuple(types[name] for name in call.arguments)
+        signature = Signature(call.function, arguments, call.type)
+        return implementation.accumulator(signature, self._time_zone)
 
     def _keyed(
         self, before: Rel, keys: tuple[str, ...], spec: OperatorSpec, rel: Rel
@@ -249,6 +274,10 @@ class Lowering:
 
     def _window_aggregate(self, rel: WindowAggregate) -> DataStream:
         given = self.mode(rel.input)
+        for call in rel.calls:
+            merged = call.python if rel.window.kind == "SESSION" else None
+            if merged is not None and _implementation(merged).lacks_merge:
+                refuse(f"the aggregate function {call.function} without merge, in SESSION windows")
         before, keys = rel.input, rel.keys
         self._check_time_zone(before.columns, rel.window.time)
         if not keys:
@@ -278,6 +307,10 @@ class Lowering:
             *(column for column, _ in rel.borders),
         )
         return self._select(stream, made, rel.columns)
+
+
+def _implementation(function: PythonFunction) -> AggregateImplementation:
+    return cast(AggregateImplementation, function.implementation)
 
 
 def _refuse_random(expression: Expression) -> None:

@@ -64,6 +64,16 @@ class GroupAggregates(AggregateFunction):
 
     aggregates: tuple[Aggregated, ...]
 
+    def open(self, runtime_context: Any) -> None:
+        for each in self.aggregates:
+            if hasattr(each.accumulator, "open"):
+                each.accumulator.open(runtime_context)
+
+    def close(self) -> None:
+        for each in self.aggregates:
+            if hasattr(each.accumulator, "close"):
+                each.accumulator.close()
+
     def create_accumulator(self) -> list[Any]:
         return [0, *(each.accumulator.zero() for each in self.aggregates)]
 
