@@ -152,7 +152,7 @@ class AggregateCall:
     """An aggregate function over the rows of a group; arguments are columns of the input.
 
     ``filter``: a BOOLEAN column; only rows where it is true count. ``python``: the function of a
-    user.
+    user; ``row_names``: it gets the arguments as one row, with these names.
     """
 
     name: str
@@ -163,6 +163,7 @@ class AggregateCall:
     filter: str | None = None
     options: tuple[str, ...] = ()
     python: PythonFunction | None = None
+    row_names: tuple[str, ...] | None = None
 
     def __str__(self) -> str:
         inside = ("DISTINCT " if self.distinct else "") + (", ".join(self.arguments) or "*")

@@ -13,7 +13,16 @@ from headrace.errors import SqlValidationError
 from headrace.sql.rel import Calc, Columns, Rel, Sort, reference
 from headrace.sql.resolve.query import flattened, renamed
 from headrace.sql.resolve.scope import unique_names
-from headrace.table._api.functions import call_of, lateral_of
+from headrace.table._api.functions import (
+    BORDER,
+    RESULT,
+    aggregate_call,
+    borders_of,
+    call_of,
+    lateral_of,
+    with_border_columns,
+    with_results,
+)
 from headrace.table._api.selecting import expanded, named, select_of, trees_of
 from headrace.table._api.windows import GroupWindowSpec
 from headrace.table._expressions.trees import tree_of
@@ -24,6 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from headrace.table._functions.wrappers import (
+        UserDefinedAggregateFunctionWrapper,
         UserDefinedScalarFunctionWrapper,
         UserDefinedTableFunctionWrapper,
     )
@@ -46,7 +56,7 @@ __all__ = [
 ]
 
 _JOINS = "joins of tables are not supported"
-_TABLE_AGGREGATES = "aggregate functions of users are not supported"
+_TABLE_AGGREGATES = "table aggregate functions of users are not supported"
 
 
 class Table:
@@ -240,6 +250,15 @@ class Table:
         join = exp.Join(this=lateral, side=side, on=on)
         return self._query(select_of(self._rel, joins=[join]))
 
+    def aggregate(
+        self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper
+    ) -> AggregatedTable:
+        """Return what an aggregate function gives for all rows; ``select()`` must follow.
+
+        ``func``: a call with names, ``f(col('a')).alias('x')``, or a function of whole rows.
+        """
+        return AggregatedTable(self, self, (), func)
+
     # More than one table
 
     def union_all(self, right: Table) -> Table:
@@ -277,7 +296,6 @@ class Table:
     right_outer_join = unsupported_method(_JOINS)
     full_outer_join = unsupported_method(_JOINS)
     over_window = unsupported_method("OVER windows are not supported")
-    aggregate = unsupported_method(_TABLE_AGGREGATES)
     flat_aggregate = unsupported_method(_TABLE_AGGREGATES)
     to_changelog = unsupported_method("process table functions are not supported")
     from_changelog = unsupported_method("process table functions are not supported")
@@ -351,7 +369,16 @@ class GroupedTable:
         group = exp.Group(expressions=keys)
         return table._query(select_of(table._rel, named(trees), group=group))
 
-    aggregate = unsupported_method(_TABLE_AGGREGATES)
+    def aggregate(
+        self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper
+    ) -> AggregatedTable:
+        """Return the keys and what an aggregate function gives; ``select()`` must follow.
+
+        ``func``: a call with names, ``f(col('a')).alias('x')``, or a function of whole rows.
+        """
+        table, keys = _with_named_keys(self._table, self._keys)
+        return AggregatedTable(GroupedTable(table, keys), table, keys, func)
+
     flat_aggregate = unsupported_method(_TABLE_AGGREGATES)
 
 
@@ -392,7 +419,16 @@ class WindowGroupedTable:
         group = exp.Group(expressions=[self._window.call(), *keys])
         return table._query(select_of(table._rel, items, group=group))
 
-    aggregate = unsupported_method(_TABLE_AGGREGATES)
+    def aggregate(
+        self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper
+    ) -> AggregatedTable:
+        """Return the keys and what an aggregate function gives; ``select()`` must follow.
+
+        ``func``: a call with names, ``f(col('a')).alias('x')``, or a function of whole rows.
+        """
+        table, keys = _with_named_keys(self._table, self._keys)
+        grouped = WindowGroupedTable(table, self._window, keys)
+        return AggregatedTable(grouped, table, keys, func, self._window)
 
 
 def _with_named_keys(table: Table, keys: Sequence[exp.Expr]) -> tuple[Table, list[exp.Expr]]:
@@ -414,9 +450,36 @@ class OverWindowedTable:
 
 
 class AggregatedTable:
-    """A table with an aggregate function of a user, which are not supported."""
+    """A table with the results of an aggregate function of a user."""
 
-    select = unsupported_method(_TABLE_AGGREGATES)
+    def __init__(
+        self,
+        grouped: Table | GroupedTable | WindowGroupedTable,
+        table: Table,
+        keys: Sequence[exp.Expr],
+        function: Any,
+        window: GroupWindowSpec | None = None,
+    ) -> None:
+        self._grouped = grouped
+        self._table = table
+        self._keys = [key.name for key in keys]
+        self._call, self._result_names = aggregate_call(function, table._names)
+        self._window = window
+
+    def select(self, *fields: Expression[Any]) -> Table:
+        """Return expressions of the keys, the results, and the borders of the window."""
+        from headrace.table.expression import Expression
+
+        trees = trees_of(fields, "select")
+        items: list[exp.Expr] = [exp.column(key, quoted=True) for key in self._keys]
+        items += borders_of(trees)
+        items.append(exp.alias_(self._call, RESULT, quoted=True))
+        rel = self._grouped.select(*map(Expression, items))._rel
+        results = with_results(rel, self._result_names)
+        made = self._table._with(results)
+        visible = [name for name in made._names if not name.startswith(BORDER)]
+        found = map(with_border_columns, named([*expanded(trees, visible)]))
+        return made._query(select_of(results, [*found]))
 
 
 class FlatAggregateTable:

@@ -16,7 +16,7 @@ HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs.py"
 GOLDENS = HERE / "goldens.json"
 _IMPORTED = re.compile(r"^(\s*from )pyflink\b", re.MULTILINE)
-_NO_PROGRAMS = ("view", "shown")
+_NO_PROGRAMS = ("view", "shown", "row_type", "data_type")
 
 
 def programs(package: str) -> Iterator[tuple[str, Callable[[Any], Any]]]:
@@ -25,9 +25,9 @@ def programs(package: str) -> Iterator[tuple[str, Callable[[Any], Any]]]:
     text = PROGRAMS.read_text("utf-8")
     exec(compile(_IMPORTED.sub(rf"\g<1>{package}", text), PROGRAMS, "exec"), vars(module))
     for name, found in vars(module).items():
-        if isinstance(found, types.FunctionType) and name not in _NO_PROGRAMS:
-            if found.__module__ == module.__name__ and not name.startswith("_"):
-                yield name, found
+        made_here = isinstance(found, types.FunctionType) and found.__module__ == module.__name__
+        if made_here and not name.startswith("_") and name not in _NO_PROGRAMS:
+            yield name, found
 
 
 def answer(program: Callable[[Any], Any], t_env: Any) -> dict[str, Any]:
@@ -37,8 +37,13 @@ def answer(program: Callable[[Any], Any], t_env: Any) -> dict[str, Any]:
     schema = result.get_table_schema()
     names, kinds = schema.get_field_names(), schema.get_field_data_types()
     with result.collect() as rows:
-        found = [[row.get_row_kind().name, *map(repr, row._values)] for row in rows]
+        found = [[row.get_row_kind().name, *map(_shown, row._values)] for row in rows]
     return {"columns": [[n, repr(k)] for n, k in zip(names, kinds, strict=True)], "rows": found}
+
+
+def _shown(value: Any) -> str:
+    """The text of a value; PyFlink collects bytes as a bytearray, or as bytes."""
+    return repr(bytes(value) if isinstance(value, bytearray) else value)
 
 
 def goldens() -> dict[str, dict[str, Any]]:

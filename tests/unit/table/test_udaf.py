@@ -220,3 +220,26 @@ def test_what_is_no_aggregate_function_is_refused() -> None:
 
     with pytest.raises(UnsupportedError, match="table aggregate functions"):
         udaf(Top(), result_type="INT")
+
+
+def test_whole_rows_in_groups_and_windows(tmp_path: Path) -> None:
+    env = environment(tmp_path, batch=True)
+    table = env.from_path("t")
+    ends = udaf(
+        lambda rows: (rows.n.min(), rows.n.max(), ",".join(sorted(set(rows.k)))),
+        result_type="ROW<low INT, high INT, ks STRING>",
+        func_type="pandas",
+    )
+    every = table.aggregate(ends).select(col("*"))
+    assert every.get_schema().get_field_names() == ["low", "high", "ks"]
+    with every.execute().collect() as rows:
+        assert [tuple(row) for row in rows] == [(1, 5, "a,b")]
+    grouped = table.group_by(col("k")).aggregate(ends.alias("x", "y", "z"))
+    with grouped.select(col("k"), col("y") - col("x")).execute().collect() as rows:
+        assert sorted(map(tuple, rows)) == [("a", 4), ("b", 2)]
+    windowed = table.window(Tumble.over(lit(1).minutes).on(col("ts")).alias("w")).group_by(col("w"))
+    found = windowed.aggregate(ends).select(col("w").start, col("y"))
+    with found.execute().collect() as rows:
+        assert sorted((row[0].minute, row[1]) for row in rows) == [(0, 3), (1, 5), (3, 1)]
+    with pytest.raises(SqlValidationError, match="2 names are given to 3 results"):
+        table.aggregate(ends.alias("x", "y")).select(col("x"))

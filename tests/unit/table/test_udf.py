@@ -349,3 +349,15 @@ def test_a_table_function_of_constants(t_env: TableEnvironment) -> None:
     t_env.create_temporary_function("up_to", udtf(UpTo(), result_types="BIGINT"))
     assert column(t_env.sql_query("SELECT * FROM TABLE(up_to(3))")) == [0, 1, 2]
     assert column(t_env.sql_query("SELECT n FROM LATERAL TABLE(up_to(2)) AS u(n)")) == [0, 1]
+
+
+def test_a_row_inside_a_row_becomes_columns_of_a_frame(t_env: TableEnvironment) -> None:
+    kind = DataTypes.ROW(
+        [
+            DataTypes.FIELD("a", DataTypes.INT()),
+            DataTypes.FIELD("b", DataTypes.ROW([DataTypes.FIELD("c", DataTypes.INT())])),
+        ]
+    )
+    table = t_env.from_elements([(1, Row(2)), (2, Row(3))], kind)
+    total = udf(lambda frame: frame.a + frame.c, result_type="INT", func_type="pandas")
+    assert column(table.map(total)) == [3, 5]

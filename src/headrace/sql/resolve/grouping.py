@@ -250,10 +250,12 @@ class Grouping:
                 hint="compute the inner one in a subquery",
             )
         converted = [self.converter.expression(each) for each in arguments]
+        row_names = None
         if function.python is not None:
             if distinct:
                 refuse(f"DISTINCT in the aggregate function {function.name} of a user")
-            converted = [*resolve_python_call(function.python, converted).arguments]
+            row_names = node.args.get("row_names")
+            converted = [*resolve_python_call(function.python, converted, row_names).arguments]
         types = [each.type for each in converted]
         kind = function.type(types)
         if kind is None:
@@ -274,6 +276,7 @@ class Grouping:
             kept,
             options,
             function.python,
+            row_names,
         )
         name = self.calls.get(call)
         if name is None:

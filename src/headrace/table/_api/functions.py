@@ -8,10 +8,19 @@ from typing import Any
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
-from headrace.sql.dialect.nodes import FunctionCall
+from headrace.sql.calls import resolve_call
+from headrace.sql.dialect.nodes import FunctionCall, WindowBorder
+from headrace.sql.rel import Calc, Rel, reference
+from headrace.sql.types import RowType
 from headrace.table._api.selecting import expanded, trees_of
 from headrace.table._expressions.trees import column
 from headrace.table._functions.wrappers import UserDefinedFunctionWrapper
+
+RESULT = "$result"
+"""The column of what an aggregate function gives."""
+
+BORDER = "$border."
+"""Begins the names of columns with borders of windows."""
 
 
 def call_of(function: Any, names: Sequence[str], method: str) -> exp.Expr:
@@ -48,3 +57,46 @@ def lateral_of(tree: exp.Expr, method: str) -> exp.Lateral:
         raise SqlValidationError(f"{method}() takes the call of a table function: {tree.sql()}")
     columns = [exp.Identifier(this=name, quoted=True) for name in names]
     return exp.Lateral(this=tree, alias=exp.TableAlias(columns=columns))
+
+
+def aggregate_call(function: Any, names: Sequence[str]) -> tuple[exp.Expr, Sequence[str]]:
+    """Return the call of an aggregate function, and the names of its results; empty: its own."""
+    tree = call_of(function, names, "aggregate")
+    if isinstance(tree, exp.Alias):
+        return tree.this, tree.meta.get("names", (tree.alias,))
+    return tree, ()
+
+
+def with_results(rel: Rel, names: Sequence[str]) -> Rel:
+    """Return the rows with the fields of the last column, a result, as columns.
+
+    Raises:
+        SqlValidationError: there are more or fewer names than fields.
+    """
+    *kept, result = rel.columns
+    fields = [reference(result)]
+    own = ["f0"]
+    if isinstance(result.type, RowType):
+        own = [each.name for each in result.type.fields]
+        fields = [resolve_call("FIELD", [reference(result)], (name,)) for name in own]  # type: ignore[misc]
+    if names and len(names) != len(own):
+        raise SqlValidationError(f"{len(names)} names are given to {len(own)} results")
+    columns = (*(each.name for each in kept), *(names or own))
+    return Calc(rel, columns, (*map(reference, kept), *fields))
+
+
+def borders_of(trees: Sequence[exp.Expr]) -> list[exp.Expr]:
+    """Return the borders of windows in trees, each once, with the names of their columns."""
+    found = {_border_name(each): each for tree in trees for each in tree.find_all(WindowBorder)}
+    return [exp.alias_(each.copy(), name, quoted=True) for name, each in found.items()]
+
+
+def with_border_columns(tree: exp.Expr) -> exp.Expr:
+    """Return a tree with columns in place of the borders of windows."""
+    return tree.transform(
+        lambda node: column(_border_name(node)) if isinstance(node, WindowBorder) else node
+    )
+
+
+def _border_name(node: exp.Expr) -> str:
+    return f"{BORDER}{node.args['border']}"

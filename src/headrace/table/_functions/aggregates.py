@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from headrace.common.types import row_of
 from headrace.operators.columns.accumulator import Accumulator
 from headrace.sql.python_function import Kernel, Signature
 from headrace.sql.types import to_arrow
@@ -18,7 +19,7 @@ from headrace.table._functions.implementation import (
     wrong_result,
 )
 from headrace.table._functions.results import encoder
-from headrace.table._functions.vectorised import series_of
+from headrace.table._functions.vectorised import frame_of, series_of
 
 if TYPE_CHECKING:
     from headrace.runtime.context import TaskContext
@@ -110,10 +111,12 @@ class _OfRows(_PythonAccumulator):
         return [change_of(each, self._zone) for each in self._call.arguments]
 
     def _python(self, values: tuple[Any, ...]) -> list[Any]:
-        return [
+        found = [
             value if value is None or change is None else change(value)
             for value, change in zip(values, self._changes, strict=True)
         ]
+        names = self._call.row_names
+        return found if names is None else [row_of(names, found)]
 
     def zero(self) -> Any:
         return self._function.create_accumulator()
@@ -172,6 +175,8 @@ class _OfSeries(_PythonAccumulator):
             series_of(pa.array(column, to_arrow(kind)), kind, self._zone)
             for column, kind in zip(columns, kinds, strict=True)
         ]
+        if self._call.row_names is not None:
+            arguments = [frame_of(arguments, self._call.row_names)]
         try:
             found = self._aggregated(arguments)
         except Exception as error:

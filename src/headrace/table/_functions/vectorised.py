@@ -36,7 +36,7 @@ class VectorisedImplementation(PythonImplementation):
                 for value, each in zip(values, call.arguments, strict=True)
             ]
             if call.row_names is not None:
-                arguments = [_frame(arguments, call.row_names, rows)]
+                arguments = [frame_of(arguments, call.row_names)]
             try:
                 found = evaluate(*arguments)
             except Exception as error:
@@ -77,19 +77,22 @@ def series_of(value: Any, kind: SqlType, zone: str) -> Any:
             series_of(part, each.type, zone)
             for part, each in zip(value.flatten(), kind.fields, strict=True)
         ]
-        return _frame(parts, names, len(value))
+        return frame_of(parts, names)
     series: pd.Series[Any] = value.to_pandas(date_as_object=True)
     if isinstance(kind, TimestampLtzType):
         return series.dt.tz_convert(zone)
     return series
 
 
-def _frame(parts: Sequence[Any], names: Sequence[str], rows: int) -> pd.DataFrame:
+def frame_of(parts: Sequence[Any], names: Sequence[str]) -> pd.DataFrame:
+    """Return the columns of a row as one frame; those of a row inside it stand in its place."""
     import pandas as pd
 
-    if len(set(names)) < len(names):
-        raise AssertionError(f"fields of a row have different names: {names}")
-    return pd.DataFrame(dict(zip(names, parts, strict=True)), index=range(rows))
+    named = [
+        part.rename(name) if isinstance(part, pd.Series) else part
+        for part, name in zip(parts, names, strict=True)
+    ]
+    return pd.concat(named, axis=1)
 
 
 def _column(found: Any, kind: SqlType, zone: str) -> Any:

@@ -248,7 +248,7 @@ class Lowering:
         if retracts and implementation.lacks_retract:
             refuse(f"the aggregate function {call.function} without retract, over rows that change")
         arguments = tuple(types[name] for name in call.arguments)
-        signature = Signature(call.function, arguments, call.type)
+        signature = Signature(call.function, arguments, call.type, call.row_names)
         return implementation.accumulator(signature, self._time_zone)
 
     def _keyed(
