@@ -9,7 +9,7 @@ import pytest
 
 from headrace.common import Configuration
 from headrace.table import EnvironmentSettings, TableEnvironment
-from headrace.table.udf import FunctionContext, ScalarFunction, udf, udtf
+from headrace.table.udf import AggregateFunction, FunctionContext, ScalarFunction, udaf, udf, udtf
 
 pytestmark = pytest.mark.spark
 
@@ -75,6 +75,19 @@ class Scaled(ScalarFunction):
         return number * self.factor
 
 
+class Total(AggregateFunction[int, list[int]]):
+    """A sum."""
+
+    def create_accumulator(self) -> list[int]:
+        return [0]
+
+    def accumulate(self, accumulator: list[int], *args: int) -> None:
+        accumulator[0] += args[0]
+
+    def get_value(self, accumulator: list[int]) -> int:
+        return accumulator[0]
+
+
 def test_functions_of_users(tmp_path: Path) -> None:
     env = environment(tmp_path, batch=False)
     shift = 3  # what a function closes over travels with it
@@ -89,3 +102,14 @@ def test_functions_of_users(tmp_path: Path) -> None:
     with env.execute_sql(query).collect() as rows:
         found = Counter(map(tuple, rows))
     assert found == Counter((f"{key}.{i}", n * 7 + 3) for key, n, _ in ROWS for i in range(n))
+
+    env.create_temporary_function("total", udaf(Total(), result_type="BIGINT"))
+    last: dict[str, int] = {}
+    with env.execute_sql("SELECT k, total(n) FROM t GROUP BY k").collect() as rows:
+        for row in rows:
+            if row.get_row_kind().name in ("INSERT", "UPDATE_AFTER"):
+                last[row[0]] = row[1]
+    sums: Counter[str] = Counter()
+    for key, n, _ in ROWS:
+        sums[key] += n
+    assert last == sums

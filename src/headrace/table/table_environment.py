@@ -11,7 +11,7 @@ from headrace.common.configuration import Configuration
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.errors import SqlValidationError
-from headrace.sql.aggregates.table import find_aggregate
+from headrace.sql.aggregates.table import AGGREGATES, find_aggregate
 from headrace.sql.catalog.objects import CatalogFunction, CatalogTable, PlanView, kind_of
 from headrace.sql.refusals import refuse
 from headrace.table._functions.wrappers import UserDefinedFunctionWrapper
@@ -258,8 +258,8 @@ class TableEnvironment:
         """Return the names of all functions."""
         from headrace.sql.functions.table import names
 
-        built_in = (each for each in names() if each.isidentifier())
-        return [*self.list_user_defined_functions(), *built_in]
+        built_in = {each for each in (*names(), *AGGREGATES) if each.isidentifier()}
+        return sorted(built_in.union(self.list_user_defined_functions()))
 
     def list_user_defined_functions(self) -> list[str]:
         """Return the names of the functions of users."""

@@ -272,7 +272,14 @@ def test_functions_of_modules_are_created_changed_and_dropped(
     assert column(t_env.sql_query("SELECT f(a) FROM t")) == [3, 6, 9]
     assert rows(t_env.execute_sql("SHOW USER FUNCTIONS")) == [("f",), ("g",)]
     described = dict(rows(t_env.execute_sql("DESCRIBE FUNCTION f")))
-    assert described == {"language": "PYTHON", "identifier": f"{HERE}.thrice"}
+    assert described == {
+        "is system function": "false",
+        "is temporary": "false",
+        "class name": f"{HERE}.thrice",
+        "function language": "PYTHON",
+    }
+    described = dict(rows(t_env.execute_sql("DESCRIBE FUNCTION g")))
+    assert (described["is system function"], described["is temporary"]) == ("true", "true")
     t_env.execute_sql("DROP FUNCTION f")
     with pytest.raises(SqlValidationError, match="no function has the name f"):
         t_env.sql_query("SELECT f(a) FROM t")

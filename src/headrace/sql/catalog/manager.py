@@ -328,6 +328,15 @@ class CatalogManager:
         catalog = self._catalogs.get(full.catalog)
         return None if catalog is None else catalog.function(full.database, full.name)
 
+    def found_function(self, path: Path) -> tuple[CatalogFunction, bool, bool] | None:
+        """Return the function of a name, whether it is a system function, and whether temporary."""
+        system = self.system_function(path[0]) if len(path) == 1 else None
+        if system is not None:
+            return system, True, True
+        found = self.function(path)
+        temporary = _lower(self.qualify(path)) in self._temporary_functions
+        return None if found is None else (found, False, temporary)
+
     def create_function(
         self,
         path: Path,
