@@ -7,7 +7,7 @@ them, and ``lower`` makes the graph of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from headrace.sql.expressions import ColumnRef, Expression, PythonCall
@@ -162,8 +162,8 @@ class AggregateCall:
     distinct: bool = False
     filter: str | None = None
     options: tuple[str, ...] = ()
-    python: PythonFunction | None = None
-    row_names: tuple[str, ...] | None = None
+    python: PythonFunction | None = field(default=None, repr=False)
+    row_names: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         inside = ("DISTINCT " if self.distinct else "") + (", ".join(self.arguments) or "*")
