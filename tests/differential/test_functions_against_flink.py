@@ -39,6 +39,8 @@ FOLDED = (
     "aggregate_with_views",
     "an_aggregate_function",
     "an_aggregate_function_in_sql",
+    "flat_aggregate",
+    "flat_aggregate_of_all_rows",
 )
 
 

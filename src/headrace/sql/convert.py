@@ -360,8 +360,10 @@ class Converter:
         arguments: Sequence[exp.Expr],
         row_names: tuple[str, ...] | None = None,
     ) -> Expression:
-        if function.kind == "aggregate":
-            raise SqlValidationError(f"the aggregate function {function.name} cannot stand here")
+        if function.kind in ("aggregate", "table aggregate"):
+            raise SqlValidationError(
+                f"the {function.kind} function {function.name} cannot stand here"
+            )
         if function.kind == "table":
             raise SqlValidationError(
                 f"the table function {function.name} cannot stand here",

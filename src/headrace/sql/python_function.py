@@ -35,11 +35,12 @@ class PythonFunction:
     """A function of a user.
 
     ``parameters``: the types that arguments are converted to; None: they stay as they are.
-    ``result``: the type of its results; of a table function, the row type of its rows.
+    ``result``: the type of its results; of a table function, the row type of its rows; of a table
+    aggregate function an array of rows.
     """
 
     name: str
-    kind: Literal["scalar", "table", "aggregate"]
+    kind: Literal["scalar", "table", "aggregate", "table aggregate"]
     parameters: tuple[SqlType, ...] | None
     result: SqlType
     deterministic: bool

@@ -21,6 +21,7 @@ from headrace.table._api.functions import (
     call_of,
     lateral_of,
     with_border_columns,
+    with_result_rows,
     with_results,
 )
 from headrace.table._api.selecting import expanded, named, select_of, trees_of
@@ -56,7 +57,6 @@ __all__ = [
 ]
 
 _JOINS = "joins of tables are not supported"
-_TABLE_AGGREGATES = "table aggregate functions of users are not supported"
 
 
 class Table:
@@ -259,6 +259,15 @@ class Table:
         """
         return AggregatedTable(self, self, (), func)
 
+    def flat_aggregate(
+        self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper
+    ) -> FlatAggregateTable:
+        """Return the rows that a table aggregate function gives; ``select()`` must follow.
+
+        ``func``: a call with names, ``f(col('a')).alias('x')``, or a function of whole rows.
+        """
+        return FlatAggregateTable(self, self, (), func)
+
     # More than one table
 
     def union_all(self, right: Table) -> Table:
@@ -296,7 +305,6 @@ class Table:
     right_outer_join = unsupported_method(_JOINS)
     full_outer_join = unsupported_method(_JOINS)
     over_window = unsupported_method("OVER windows are not supported")
-    flat_aggregate = unsupported_method(_TABLE_AGGREGATES)
     to_changelog = unsupported_method("process table functions are not supported")
     from_changelog = unsupported_method("process table functions are not supported")
 
@@ -379,7 +387,15 @@ class GroupedTable:
         table, keys = _with_named_keys(self._table, self._keys)
         return AggregatedTable(GroupedTable(table, keys), table, keys, func)
 
-    flat_aggregate = unsupported_method(_TABLE_AGGREGATES)
+    def flat_aggregate(
+        self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper
+    ) -> FlatAggregateTable:
+        """Return the keys and the rows that a function gives; ``select()`` must follow.
+
+        ``func``: a call with names, ``f(col('a')).alias('x')``, or a function of whole rows.
+        """
+        table, keys = _with_named_keys(self._table, self._keys)
+        return FlatAggregateTable(GroupedTable(table, keys), table, keys, func)
 
 
 class GroupWindowedTable:
@@ -452,6 +468,8 @@ class OverWindowedTable:
 class AggregatedTable:
     """A table with the results of an aggregate function of a user."""
 
+    _method = "aggregate"
+
     def __init__(
         self,
         grouped: Table | GroupedTable | WindowGroupedTable,
@@ -463,7 +481,7 @@ class AggregatedTable:
         self._grouped = grouped
         self._table = table
         self._keys = [key.name for key in keys]
-        self._call, self._result_names = aggregate_call(function, table._names)
+        self._call, self._result_names = aggregate_call(function, table._names, self._method)
         self._window = window
 
     def select(self, *fields: Expression[Any]) -> Table:
@@ -475,14 +493,15 @@ class AggregatedTable:
         items += borders_of(trees)
         items.append(exp.alias_(self._call, RESULT, quoted=True))
         rel = self._grouped.select(*map(Expression, items))._rel
-        results = with_results(rel, self._result_names)
+        flat = self._method == "flat_aggregate"
+        results = (with_result_rows if flat else with_results)(rel, self._result_names)
         made = self._table._with(results)
         visible = [name for name in made._names if not name.startswith(BORDER)]
         found = map(with_border_columns, named([*expanded(trees, visible)]))
         return made._query(select_of(results, [*found]))
 
 
-class FlatAggregateTable:
-    """A table with a table aggregate function, which are not supported."""
+class FlatAggregateTable(AggregatedTable):
+    """A table with the rows of a table aggregate function of a user."""
 
-    select = unsupported_method(_TABLE_AGGREGATES)
+    _method = "flat_aggregate"

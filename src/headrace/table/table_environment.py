@@ -24,7 +24,12 @@ from headrace.table.table import Table
 from headrace.table.table_config import TableConfig
 from headrace.table.table_descriptor import TableDescriptor
 from headrace.table.table_result import TableResult
-from headrace.table.udf import ImperativeAggregateFunction, udaf
+from headrace.table.udf import (
+    ImperativeAggregateFunction,
+    TableAggregateFunction,
+    udaf,
+    udtaf,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -322,7 +327,9 @@ def _path(text: str) -> tuple[str, ...]:
 
 
 def _checked(function: object) -> UserDefinedFunctionWrapper:
-    if isinstance(function, ImperativeAggregateFunction):
+    if isinstance(function, TableAggregateFunction):
+        function = udtaf(function)
+    elif isinstance(function, ImperativeAggregateFunction):
         function = udaf(function)
     if not isinstance(function, UserDefinedFunctionWrapper):
         raise TypeError(f"a function is what udf() or udtf() returns, not {function!r}")

@@ -1,4 +1,4 @@
-"""Functions of users: ``udf``, ``udtf``, ``udaf``, and the classes that they can be."""
+"""Functions of users: ``udf``, ``udtf``, ``udaf``, ``udtaf``, and the classes that they can be."""
 
 from __future__ import annotations
 
@@ -65,9 +65,6 @@ DelegatingPandasAggregateFunction = unsupported(
 )
 PandasAggregateFunctionWrapper = unsupported(
     "headrace.table.udf.PandasAggregateFunctionWrapper", _PANDAS
-)
-udtaf = unsupported(
-    "headrace.table.udf.udtaf", "table aggregate functions are not supported in SQL"
 )
 
 
@@ -172,7 +169,6 @@ def udaf(
 
     Raises:
         TypeError: ``f`` is no aggregate function, or a type is no DataType and no text.
-        UnsupportedError: it gives a table.
     """
     if func_type not in ("general", "pandas"):
         raise ValueError(f"The func_type must be one of 'general, pandas', got {func_type}.")
@@ -188,4 +184,36 @@ def udaf(
         )
     return UserDefinedAggregateFunctionWrapper(
         f, input_types, result_type, accumulator_type, func_type, deterministic, name
+    )
+
+
+def udtaf(
+    f: Any = None,
+    input_types: Types | None = None,
+    result_type: DataType | str | None = None,
+    accumulator_type: DataType | str | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> Any:
+    """Return a table aggregate function, for ``flat_aggregate``; without ``f`` a decorator.
+
+    ``f``: a ``TableAggregateFunction``, which gives any number of rows for a group.
+
+    Raises:
+        TypeError: ``f`` is none, or a type is no DataType and no text.
+    """
+    if func_type != "general":
+        raise ValueError(f"The func_type must be 'general', got {func_type}.")
+    if f is None:
+        return functools.partial(
+            udtaf,
+            input_types=input_types,
+            result_type=result_type,
+            accumulator_type=accumulator_type,
+            deterministic=deterministic,
+            name=name,
+        )
+    return UserDefinedAggregateFunctionWrapper(
+        f, input_types, result_type, accumulator_type, func_type, deterministic, name, True
     )

@@ -10,7 +10,16 @@ import decimal
 from pyflink.common import Row
 from pyflink.table import DataTypes, ListView, MapView
 from pyflink.table.expressions import call, col, lit, with_columns
-from pyflink.table.udf import AggregateFunction, ScalarFunction, TableFunction, udaf, udf, udtf
+from pyflink.table.udf import (
+    AggregateFunction,
+    ScalarFunction,
+    TableAggregateFunction,
+    TableFunction,
+    udaf,
+    udf,
+    udtaf,
+    udtf,
+)
 
 VALUES = (
     "ROW<a INT NOT NULL, b BIGINT, s STRING, d DOUBLE>",
@@ -620,6 +629,38 @@ def aggregate_of_a_call(t_env):
 
 def aggregate_with_views(t_env):
     return view(t_env).select(udaf(Views())(col("a")).alias("x"))
+
+
+class TopTwo(TableAggregateFunction):
+    def create_accumulator(self):
+        return [None, None]
+
+    def accumulate(self, accumulator, *args):
+        found = [each for each in (*accumulator, args[0]) if each is not None]
+        accumulator[:] = [*sorted(found, reverse=True)[:2], None, None][:2]
+
+    def emit_value(self, accumulator):
+        for place, each in enumerate(accumulator):
+            if each is not None:
+                yield Row(each, place)
+
+    def get_result_type(self):
+        return "ROW<n BIGINT, place INT>"
+
+    def get_accumulator_type(self):
+        return "ARRAY<BIGINT>"
+
+
+def flat_aggregate(t_env):
+    table = view(t_env).group_by((col("a") > 1).alias("k"))
+    top = udtaf(TopTwo())
+    return table.flat_aggregate(top(col("a"))).select(col("k"), col("n"), col("place"))
+
+
+def flat_aggregate_of_all_rows(t_env):
+    top = udtaf(TopTwo())
+    found = view(t_env).flat_aggregate(top(col("a") * 2).alias("x", "y"))
+    return found.select(col("x") + col("y"))
 
 
 def an_aggregate_function(t_env):

@@ -203,10 +203,8 @@ def test_what_means_nothing_is_refused(
 
 
 def test_what_is_no_aggregate_function_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"udaf\(\) takes an AggregateFunction"):
+    with pytest.raises(TypeError, match=r"udaf\(\) takes objects of AggregateFunction"):
         udaf(sum, result_type="INT")
-    with pytest.raises(UnsupportedError, match="table aggregate functions"):
-        udtaf(sum)
 
     class Top(TableAggregateFunction[Any, Any]):
         def create_accumulator(self) -> list[Any]:
@@ -218,8 +216,12 @@ def test_what_is_no_aggregate_function_is_refused() -> None:
         def emit_value(self, accumulator: Any) -> Any:
             yield from accumulator
 
-    with pytest.raises(UnsupportedError, match="table aggregate functions"):
+    with pytest.raises(TypeError, match=r"udaf\(\) takes objects of AggregateFunction"):
         udaf(Top(), result_type="INT")
+    with pytest.raises(TypeError, match=r"udtaf\(\) takes objects of TableAggregateFunction"):
+        udtaf(OnlyAdds(), result_type="INT")
+    with pytest.raises(ValueError, match="must be 'general', got pandas"):
+        udtaf(Top(), func_type="pandas")
 
 
 def test_whole_rows_in_groups_and_windows(tmp_path: Path) -> None:
@@ -243,3 +245,48 @@ def test_whole_rows_in_groups_and_windows(tmp_path: Path) -> None:
         assert sorted((row[0].minute, row[1]) for row in rows) == [(0, 3), (1, 5), (3, 1)]
     with pytest.raises(SqlValidationError, match="2 names are given to 3 results"):
         table.aggregate(ends.alias("x", "y")).select(col("x"))
+
+
+class Above(TableAggregateFunction[Any, list[int]]):
+    """The numbers of a group that are above its mean."""
+
+    def create_accumulator(self) -> list[int]:
+        return []
+
+    def accumulate(self, accumulator: list[int], *args: Any) -> None:
+        accumulator.append(args[0])
+
+    def retract(self, accumulator: list[int], *args: Any) -> None:
+        accumulator.remove(args[0])
+
+    def emit_value(self, accumulator: list[int]) -> Any:
+        mean = sum(accumulator) / len(accumulator)
+        yield from (each for each in sorted(accumulator) if each > mean)
+
+    def get_result_type(self) -> str:
+        return "BIGINT"
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_rows_of_a_group(tmp_path: Path, batch: bool) -> None:
+    env = environment(tmp_path, batch)
+    above = udtaf(Above())
+    table = env.from_path("t")
+    grouped = table.group_by(col("k")).flat_aggregate(above(col("n")).alias("x"))
+    env.create_temporary_view("found", grouped.select(col("k"), col("x")))
+    assert folded(env, "SELECT * FROM found") == [("a", 3), ("a", 5), ("b", 4)]
+    sums = env.sql_query("SELECT k, SUM(n) AS s FROM t GROUP BY k")
+    env.create_temporary_view("sums", sums.flat_aggregate(above(col("s"))).select(col("*")))
+    assert folded(env, "SELECT f0 FROM sums") == [(10,)]
+
+
+def test_table_aggregate_functions_stand_in_flat_aggregate_only(tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    env.create_temporary_function("above", Above())
+    with pytest.raises(SqlValidationError, match="table aggregate function Above cannot stand"):
+        env.sql_query("SELECT above(n) FROM t")
+    with pytest.raises(SqlValidationError, match="takes a call of what udtaf"):
+        env.from_path("t").flat_aggregate(udaf(Longest())(col("n")))
+    above = udtaf(Above())
+    with pytest.raises(SqlValidationError, match="2 names are given to 1 results"):
+        env.from_path("t").flat_aggregate(above(col("n")).alias("x", "y")).select(col("x"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -10,8 +11,8 @@ from sqlglot import exp
 from headrace.errors import SqlValidationError
 from headrace.sql.calls import resolve_call
 from headrace.sql.dialect.nodes import FunctionCall, WindowBorder
-from headrace.sql.rel import Calc, Rel, reference
-from headrace.sql.types import RowType
+from headrace.sql.rel import Calc, Column, Rel, Unnest, reference
+from headrace.sql.types import ArrayType, RowType
 from headrace.table._api.selecting import expanded, trees_of
 from headrace.table._expressions.trees import column
 from headrace.table._functions.wrappers import UserDefinedFunctionWrapper
@@ -59,12 +60,24 @@ def lateral_of(tree: exp.Expr, method: str) -> exp.Lateral:
     return exp.Lateral(this=tree, alias=exp.TableAlias(columns=columns))
 
 
-def aggregate_call(function: Any, names: Sequence[str]) -> tuple[exp.Expr, Sequence[str]]:
-    """Return the call of an aggregate function, and the names of its results; empty: its own."""
-    tree = call_of(function, names, "aggregate")
+def aggregate_call(
+    function: Any, names: Sequence[str], method: str
+) -> tuple[exp.Expr, Sequence[str]]:
+    """Return the call of an aggregate function, and the names of its results; empty: its own.
+
+    Raises:
+        SqlValidationError: ``flat_aggregate`` is given another function than it takes.
+    """
+    tree = call_of(function, names, method)
+    given: Sequence[str] = ()
     if isinstance(tree, exp.Alias):
-        return tree.this, tree.meta.get("names", (tree.alias,))
-    return tree, ()
+        tree, given = tree.this, tree.meta.get("names", (tree.alias,))
+    if method == "flat_aggregate":
+        called = tree.this if isinstance(tree, FunctionCall) else None
+        if called is None or called.kind != "table aggregate":
+            raise SqlValidationError("flat_aggregate() takes a call of what udtaf() returned")
+        tree.set("this", replace(called, kind="aggregate"))
+    return tree, given
 
 
 def with_results(rel: Rel, names: Sequence[str]) -> Rel:
@@ -83,6 +96,23 @@ def with_results(rel: Rel, names: Sequence[str]) -> Rel:
         raise SqlValidationError(f"{len(names)} names are given to {len(own)} results")
     columns = (*(each.name for each in kept), *(names or own))
     return Calc(rel, columns, (*map(reference, kept), *fields))
+
+
+def with_result_rows(rel: Rel, names: Sequence[str]) -> Rel:
+    """Return the rows once for each row of the last column, an array, with its fields as columns.
+
+    Raises:
+        SqlValidationError: there are more or fewer names than fields.
+    """
+    *kept, result = rel.columns
+    assert isinstance(result.type, ArrayType) and isinstance(result.type.element, RowType)
+    fields = result.type.element.fields
+    if names and len(names) != len(fields):
+        raise SqlValidationError(f"{len(names)} names are given to {len(fields)} results")
+    given = (*(each.name for each in kept), *(names or (each.name for each in fields)))
+    added = tuple(Column(f"{RESULT}.{place}", each.type) for place, each in enumerate(fields))
+    unnested = Unnest(rel, reference(result), added, outer=False, ordinality=False)
+    return Calc(unnested, given, tuple(map(reference, (*kept, *added))))
 
 
 def borders_of(trees: Sequence[exp.Expr]) -> list[exp.Expr]:

@@ -6,12 +6,16 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.types import row_of
+from headrace.common.types import Row, row_of
 from headrace.operators.columns.accumulator import Accumulator
 from headrace.sql.python_function import Kernel, Signature
 from headrace.sql.types import to_arrow
 from headrace.table._functions.arguments import change_of
-from headrace.table._functions.definitions import AggregateFunction, ImperativeAggregateFunction
+from headrace.table._functions.definitions import (
+    AggregateFunction,
+    ImperativeAggregateFunction,
+    TableAggregateFunction,
+)
 from headrace.table._functions.implementation import (
     PythonImplementation,
     note_call,
@@ -145,8 +149,15 @@ class _OfRows(_PythonAccumulator):
 
     def result(self, state: Any) -> Any:
         function = self._function
+        if isinstance(function, TableAggregateFunction):
+            given = function.emit_value(state)
+            return self._encoded([_row(each) for each in given or ()])
         assert isinstance(function, AggregateFunction)
         return self._encoded(function.get_value(state))
+
+
+def _row(value: Any) -> Any:
+    return value if isinstance(value, Row | tuple) else (value,)
 
 
 class _OfSeries(_PythonAccumulator):

@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Iterable
 from typing import Any, Literal, Self
 
-from headrace.errors import UnsupportedError
 from headrace.sql import types as sql
 from headrace.sql.dialect.nodes import FunctionCall
 from headrace.sql.python_function import PythonFunction
@@ -31,7 +30,7 @@ Types = DataType | str | Iterable[DataType | str]
 class UserDefinedFunctionWrapper:
     """A function of a user with its types."""
 
-    _kind: Literal["scalar", "table", "aggregate"]
+    _kind: Literal["scalar", "table", "aggregate", "table aggregate"]
 
     def __init__(
         self,
@@ -158,12 +157,12 @@ class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
 
 
 class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
-    """A function that gives one value for the rows of a group.
+    """A function that gives one value for the rows of a group, or any number of rows.
 
     ``accumulator_type`` is accepted and not needed: accumulators are kept as they are.
     """
 
-    _kind = "aggregate"
+    _kind: Literal["aggregate", "table aggregate"] = "aggregate"
 
     def __init__(
         self,
@@ -177,10 +176,12 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
         is_table_aggregate: bool = False,
     ) -> None:
         super().__init__(func, input_types, func_type, deterministic, name)
-        if is_table_aggregate or isinstance(func, TableAggregateFunction):
-            raise UnsupportedError("table aggregate functions are not supported in SQL")
-        if func_type == "general" and not isinstance(func, AggregateFunction):
-            raise TypeError(f"udaf() takes an AggregateFunction, not {func!r}")
+        needed = TableAggregateFunction if is_table_aggregate else AggregateFunction
+        if func_type == "general" and not isinstance(func, needed):
+            maker = "udtaf" if is_table_aggregate else "udaf"
+            raise TypeError(f"{maker}() takes objects of {needed.__name__}, not {func!r}")
+        if is_table_aggregate:
+            self._kind = "table aggregate"
         if result_type is None:
             result_type = func.get_result_type()
         if not isinstance(result_type, DataType | str):
@@ -190,7 +191,11 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
         self._result_type = result_type
 
     def _result(self) -> sql.SqlType:
-        return sql_type_of(self._result_type)
+        kind = sql_type_of(self._result_type)
+        if self._kind == "aggregate":
+            return kind
+        row = kind if isinstance(kind, sql.RowType) else sql.RowType((sql.Field("f0", kind),))
+        return sql.ArrayType(row.with_nullable(False), nullable=False)
 
     def _implementation(self) -> PythonImplementation:
         return AggregateImplementation(self._func, self._func_type == "pandas")
