@@ -9,6 +9,7 @@ import pytest
 
 from headrace.common import Configuration
 from headrace.table import EnvironmentSettings, TableEnvironment
+from headrace.table.udf import AggregateFunction, FunctionContext, ScalarFunction, udaf, udf, udtf
 
 pytestmark = pytest.mark.spark
 
@@ -62,3 +63,53 @@ def test_windows(tmp_path: Path) -> None:
     with env.execute_sql(query).collect() as rows:
         found = Counter({(minute, key): count for minute, key, count in map(tuple, rows)})
     assert found == Counter((at // 60, key) for key, _, at in ROWS)
+
+
+class Scaled(ScalarFunction):
+    """Multiplies by what it gets when it is opened."""
+
+    def open(self, function_context: FunctionContext) -> None:
+        self.factor = int(function_context.get_job_parameter("factor", "7"))
+
+    def eval(self, number: int) -> int:
+        return number * self.factor
+
+
+class Total(AggregateFunction[int, list[int]]):
+    """A sum."""
+
+    def create_accumulator(self) -> list[int]:
+        return [0]
+
+    def accumulate(self, accumulator: list[int], *args: int) -> None:
+        accumulator[0] += args[0]
+
+    def get_value(self, accumulator: list[int]) -> int:
+        return accumulator[0]
+
+
+def test_functions_of_users(tmp_path: Path) -> None:
+    env = environment(tmp_path, batch=False)
+    shift = 3  # what a function closes over travels with it
+    env.create_temporary_function("scaled", udf(Scaled(), result_type="INT"))
+    env.create_temporary_function(
+        "shifted", udf(lambda series: series + shift, result_type="INT", func_type="pandas")
+    )
+    env.create_temporary_function(
+        "repeated", udtf(lambda key, n: [f"{key}.{i}" for i in range(n)], result_types="STRING")
+    )
+    query = "SELECT r, shifted(scaled(n)) FROM t, LATERAL TABLE(repeated(k, n)) AS l(r)"
+    with env.execute_sql(query).collect() as rows:
+        found = Counter(map(tuple, rows))
+    assert found == Counter((f"{key}.{i}", n * 7 + 3) for key, n, _ in ROWS for i in range(n))
+
+    env.create_temporary_function("total", udaf(Total(), result_type="BIGINT"))
+    last: dict[str, int] = {}
+    with env.execute_sql("SELECT k, total(n) FROM t GROUP BY k").collect() as rows:
+        for row in rows:
+            if row.get_row_kind().name in ("INSERT", "UPDATE_AFTER"):
+                last[row[0]] = row[1]
+    sums: Counter[str] = Counter()
+    for key, n, _ in ROWS:
+        sums[key] += n
+    assert last == sums

@@ -79,6 +79,11 @@ class TaskContext:
         """Return the name with the subtask, such as ``Map (2/4)``."""
         return f"{self._name} ({self._task_info.subtask() + 1}/{self._task_info.parallelism})"
 
+    @property
+    def job_parameters(self) -> Mapping[str, str]:
+        """The global job parameters."""
+        return self._task_info.job_parameters
+
     def get_job_parameter(self, key: str, default_value: str) -> str:
         """Return a global job parameter, or the default."""
         return self._task_info.job_parameters.get(key, default_value)

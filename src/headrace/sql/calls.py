@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headrace.errors import SqlValidationError
+from headrace.sql.assignment import is_assignable
 from headrace.sql.coercion import same_type
-from headrace.sql.expressions import Call, Expression, Literal
+from headrace.sql.expressions import Call, Expression, Literal, PythonCall
 from headrace.sql.functions.casts import can_cast
 from headrace.sql.functions.table import FUNCTIONS, REFUSED, near
+from headrace.sql.python_function import PythonFunction
 from headrace.sql.types import (
     NullType,
     SqlType,
@@ -40,6 +42,34 @@ def resolve_call(
         implicit_cast(each, kind) for each, kind in zip(arguments, signature.arguments, strict=True)
     )
     return Call(signature.result, name, converted, tuple(options))
+
+
+def resolve_python_call(
+    function: PythonFunction,
+    arguments: Sequence[Expression],
+    row_names: tuple[str, ...] | None = None,
+) -> PythonCall:
+    """Return the call of a function of a user, with casts of its arguments to its input types.
+
+    Raises:
+        SqlValidationError: it has input types, and the arguments have others.
+    """
+    wanted = function.parameters
+    if wanted is not None and row_names is None:
+        fits = len(arguments) == len(wanted) and all(
+            is_assignable(each.type, kind) for each, kind in zip(arguments, wanted, strict=True)
+        )
+        if not fits:
+            given = ", ".join(str(each.type) for each in arguments)
+            raise SqlValidationError(
+                f"{function.name} does not take ({given})",
+                where={"input types": ", ".join(map(str, wanted))},
+                hint="CAST converts a value to a type that is taken",
+            )
+        arguments = [
+            implicit_cast(each, kind) for each, kind in zip(arguments, wanted, strict=True)
+        ]
+    return PythonCall(function.result, function, tuple(arguments), row_names)
 
 
 def unknown_function(name: str) -> SqlValidationError:

@@ -13,10 +13,11 @@ from sqlglot import exp
 
 from headrace.errors import SqlValidationError
 from headrace.sql import literals
-from headrace.sql.calls import cast, resolve_call, unknown_function
-from headrace.sql.expressions import Call, Expression, Literal
+from headrace.sql.calls import cast, resolve_call, resolve_python_call, unknown_function
+from headrace.sql.expressions import Call, Expression, Literal, PythonCall
 from headrace.sql.functions.json import returning
 from headrace.sql.functions.table import FUNCTIONS
+from headrace.sql.python_function import Functions, NoFunctions, PythonFunction
 from headrace.sql.types import (
     BOOLEAN,
     CharType,
@@ -74,14 +75,15 @@ _UNIT_FUNCTIONS = {
 class Converter:
     """Makes typed expressions of trees.
 
-    ``scope`` gives the columns. ``text``: the statement, for the places of errors. The resolver
-    extends it: ``other`` is called for nodes that are no expressions over the columns (aggregate
-    functions, subqueries, functions of users).
+    ``scope`` gives the columns. ``text``: the statement, for the places of errors. ``functions``:
+    those of users. The resolver extends it: ``other`` is called for nodes that are no expressions
+    over the columns (aggregate functions, subqueries).
     """
 
-    def __init__(self, scope: Scope, text: str = "") -> None:
+    def __init__(self, scope: Scope, text: str = "", functions: Functions | None = None) -> None:
         self.scope = scope
         self.text = text
+        self.functions = functions or NoFunctions()
 
     def expression(self, node: exp.Expr) -> Expression:
         """Return the typed expression of a tree.
@@ -154,6 +156,8 @@ class Converter:
             if isinstance(row.type, RowType) and 0 <= place < len(row.type.fields):
                 return self._field(row, row.type.fields[place].name)
             raise SqlValidationError(f"{row} of type {row.type} has no field {place}")
+        if isinstance(node.expression, exp.Anonymous):
+            return self._python(self._function_of_path(node), node.expression.expressions)
         return self.other(node)
 
     def _field(self, row: Expression, name: str) -> Expression:
@@ -290,16 +294,83 @@ class Converter:
     # Calls
 
     def _function(self, node: exp.Expr) -> Expression:
-        if not isinstance(node.this, str):
-            return self.other(node)
-        name = node.this.upper()
-        name = _SYNONYMS.get(name, name)
-        special = _CALLS.get(name)
-        if special is not None:
-            return special(self, node, name)
-        if name not in FUNCTIONS or name in _SIGNS_ONLY:
-            return self.other(node)
-        return self._call(name, *node.expressions)
+        written = _name(node)
+        system = self.functions.system_function(written)
+        if system is not None:
+            return self._python(system, node.expressions)
+        if isinstance(node.this, str):
+            name = _SYNONYMS.get(written.upper(), written.upper())
+            special = _CALLS.get(name)
+            if special is not None:
+                return special(self, node, name)
+            if name in FUNCTIONS and name not in _SIGNS_ONLY:
+                return self._call(name, *node.expressions)
+        function = self.functions.function((written,))
+        if function is not None:
+            return self._python(function, node.expressions)
+        return self.other(node)
+
+    # Functions of users
+
+    def table_call(self, node: exp.Expr) -> PythonCall:
+        """Return the call of a table function of a user.
+
+        Raises:
+            SqlValidationError: there is no such function, or it is no table function.
+        """
+        function: PythonFunction | None
+        arguments, row_names = node.expressions, None
+        if isinstance(node, exp.Dot):
+            function, arguments = self._function_of_path(node), node.expression.expressions
+        elif isinstance(node, exp.Anonymous):
+            name = _name(node)
+            function = self.functions.system_function(name) or self.functions.function((name,))
+            if function is None and name.upper() in FUNCTIONS:
+                raise SqlValidationError(f"{name.upper()} is no table function")
+        else:
+            function, row_names = node.this, node.args.get("row_names")
+        if function is None:
+            raise unknown_function(_name(node))
+        if function.kind != "table":
+            raise SqlValidationError(
+                f"{function.name} is no table function", hint="udtf() makes table functions"
+            )
+        found = [self.expression(each) for each in arguments]
+        return resolve_python_call(function, found, row_names)
+
+    def _function_of_path(self, node: exp.Expr) -> PythonFunction:
+        """Return the function of a call such as ``database.function(…)``."""
+        names: list[str] = []
+        call, inside = node.expression, node.this
+        while isinstance(inside, exp.Dot):
+            names.insert(0, inside.expression.name)
+            inside = inside.this
+        path = (inside.name, *names, _name(call))
+        function = self.functions.function(path)
+        if function is None or not isinstance(inside, exp.Identifier):
+            raise SqlValidationError(f"no function has the name {'.'.join(path)}")
+        return function
+
+    def _python_call(self, node: exp.Expr) -> Expression:
+        return self._python(node.this, node.expressions, node.args.get("row_names"))
+
+    def _python(
+        self,
+        function: PythonFunction,
+        arguments: Sequence[exp.Expr],
+        row_names: tuple[str, ...] | None = None,
+    ) -> Expression:
+        if function.kind in ("aggregate", "table aggregate"):
+            raise SqlValidationError(
+                f"the {function.kind} function {function.name} cannot stand here"
+            )
+        if function.kind == "table":
+            raise SqlValidationError(
+                f"the table function {function.name} cannot stand here",
+                hint=f"FROM t, LATERAL TABLE({function.name}(…)) AS f(a), or join_lateral()",
+            )
+        found = [self.expression(each) for each in arguments]
+        return resolve_python_call(function, found, row_names)
 
     def _with_unit(self, node: exp.Expr, name: str) -> Expression:
         """FLOOR, CEIL TO unit; EXTRACT, TIMESTAMPADD, TIMESTAMPDIFF of a unit."""
@@ -390,6 +461,7 @@ _READERS: dict[str, Callable[[Converter, Any], Expression]] = {
     "Tuple": Converter._tuple,
     "Bracket": Converter._bracket,
     "Anonymous": Converter._function,
+    "FunctionCall": Converter._python_call,
 }
 
 _CALLS: dict[str, Callable[[Converter, Any, str], Expression]] = {

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import SqlValidationError
-from headrace.sql.expressions import Call, ColumnRef, Expression, Literal, walk
+from headrace.sql.expressions import Call, ColumnRef, Expression, Literal, PythonCall, walk
 from headrace.sql.functions.conditional import choose
 from headrace.sql.functions.function import Function, Session
 from headrace.sql.functions.kernels import as_array, cast_arrow, is_scalar
@@ -72,9 +72,12 @@ def evaluate_constant(expression: Expression, session: Session) -> Any:
 def may_fail(expression: Expression) -> bool:
     """Return whether computing an expression raises for some values."""
     return any(
-        isinstance(each, Call)
-        and each.function in FUNCTIONS
-        and FUNCTIONS[each.function].may_fail(each)
+        isinstance(each, PythonCall)
+        or (
+            isinstance(each, Call)
+            and each.function in FUNCTIONS
+            and FUNCTIONS[each.function].may_fail(each)
+        )
         for each in walk(expression)
     )
 
@@ -92,11 +95,12 @@ class _Program:
         self._random_calls = 0
 
     def add(self, expression: Expression) -> int:
-        """Return the slot of an expression; equal ones have the same."""
-        if expression not in self._slots:
+        """Return the slot of an expression; equal ones have the same, if they give the same."""
+        found = self._slots.get(expression)
+        if found is None or _calls_anew(expression):
             self.steps.append(self._step(expression))
-            self._slots[expression] = len(self.steps) - 1
-        return self._slots[expression]
+            found = self._slots[expression] = len(self.steps) - 1
+        return found
 
     def _step(self, expression: Expression) -> _Step:
         match expression:
@@ -110,6 +114,8 @@ class _Program:
                     if lazy is not None:
                         return lazy
                 return self._call(expression)
+            case PythonCall():
+                return self._python(expression)
         raise AssertionError(f"cannot compute {expression!r}")
 
     def _column(self, column: ColumnRef) -> _Step:
@@ -142,6 +148,16 @@ class _Program:
         if any(isinstance(each, ColumnRef) for each in walk(call)) or not _is_constant(call):
             return step
         return _once(step)
+
+    def _python(self, call: PythonCall) -> _Step:
+        compute = call.function.implementation.kernel(call.signature)
+        slots = [self.add(each) for each in call.arguments]
+
+        def step(frame: _Frame) -> Any:
+            values = [*map(frame.value, slots)]
+            return compute(values, frame.batch.num_rows, frame.session.time_zone)
+
+        return step
 
     def _lazy(self, call: Call) -> _Step | None:
         slots = [self.add(each) for each in call.arguments]
@@ -295,6 +311,14 @@ def _once(step: _Step) -> _Step:
         return known[0][1]
 
     return cached
+
+
+def _calls_anew(expression: Expression) -> bool:
+    """Return whether equal parts give other values, so that each is computed for itself."""
+    return any(
+        isinstance(each, PythonCall) and not each.function.deterministic
+        for each in walk(expression)
+    )
 
 
 def _is_constant(expression: Expression) -> bool:

@@ -9,6 +9,7 @@ from headrace.sql.rel import (
     Aggregate,
     Calc,
     ChangelogNormalize,
+    Correlate,
     Expand,
     Rel,
     Scan,
@@ -80,6 +81,8 @@ def _describe(rel: Rel) -> str:
             return f"groupingSets=[{sets}]"
         case Unnest():
             return f"unnest=[{rel.expression}]{', outer' if rel.outer else ''}"
+        case Correlate():
+            return f"call=[{rel.call}]{', outer' if rel.outer else ''}"
         case Sort():
             return _sort(rel)
         case Union():

@@ -7,10 +7,11 @@ function takes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from headrace.sql.python_function import Implementation, PythonFunction, Signature
 from headrace.sql.types import SqlType, quote_name
 
 
@@ -69,6 +70,31 @@ class Call(Expression):
         return f"{self.function}({', '.join(parts)}{target})"
 
 
+@dataclass(frozen=True)
+class PythonCall(Expression):
+    """A call of a function of a user.
+
+    ``row_names``: the arguments are given as one row, with these names.
+    """
+
+    function: PythonFunction
+    arguments: tuple[Expression, ...]
+    row_names: tuple[str, ...] | None = None
+
+    @property
+    def inputs(self) -> tuple[Expression, ...]:
+        return self.arguments
+
+    @property
+    def signature(self) -> Signature:
+        """The types of the call."""
+        types = tuple(each.type for each in self.arguments)
+        return Signature(self.function.name, types, self.type, self.row_names)
+
+    def __str__(self) -> str:
+        return f"{self.function.name}({', '.join(map(str, self.arguments))})"
+
+
 def walk(expression: Expression) -> Iterator[Expression]:
     """Return an expression and all that are inside it, outer ones first."""
     yield expression
@@ -88,7 +114,33 @@ def transform(
     changed = change(expression)
     if changed is not None:
         return changed
-    if isinstance(expression, Call):
+    if isinstance(expression, Call | PythonCall):
         arguments = tuple(transform(each, change) for each in expression.arguments)
         return replace(expression, arguments=arguments)
     return expression
+
+
+def implementations(expressions: Iterable[Expression]) -> tuple[Implementation, ...]:
+    """Return what computes the functions of users in expressions, each once."""
+    found = {
+        each.function.implementation: None
+        for expression in expressions
+        for each in walk(expression)
+        if isinstance(each, PythonCall)
+    }
+    return tuple(found)
+
+
+def with_implementations(
+    expression: Expression, copies: Mapping[Implementation, Implementation]
+) -> Expression:
+    """Return the expression with copies of what computes its functions."""
+
+    def change(each: Expression) -> Expression | None:
+        if not isinstance(each, PythonCall):
+            return None
+        function = replace(each.function, implementation=copies[each.function.implementation])
+        arguments = tuple(transform(inner, change) for inner in each.arguments)
+        return replace(each, function=function, arguments=arguments)
+
+    return transform(expression, change)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
+from headrace.operators.columns.calc import BatchFunction
 from headrace.sql.evaluate import compile_condition, compile_expressions
-from headrace.sql.expressions import Expression
+from headrace.sql.expressions import Expression, implementations, with_implementations
 from headrace.sql.functions.function import Session
 from headrace.sql.rel import Columns, arrow_schema
 from headrace.sql.types import to_arrow_schema
@@ -17,7 +18,7 @@ Projected = tuple[Any, Any | None]
 
 
 @dataclass(frozen=True)
-class Projection:
+class Projection(BatchFunction):
     """New columns of the rows for which a condition is true."""
 
     input: Columns
@@ -34,6 +35,19 @@ class Projection:
         ]
         where = "" if self.condition is None else f", where=[{self.condition}]"
         return f"select=[{', '.join(parts)}]{where}"
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        condition = () if self.condition is None else (self.condition,)
+        return implementations((*condition, *self.expressions))
+
+    def with_functions(self, copies: Mapping[Any, Any]) -> Projection:
+        condition = self.condition
+        return replace(
+            self,
+            expressions=tuple(with_implementations(each, copies) for each in self.expressions),
+            condition=None if condition is None else with_implementations(condition, copies),
+        )
 
     def compile(self) -> Callable[[Any, int], Projected]:
         """Return the function: of a batch and the time of day (ms)."""

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from headrace.sql.expressions import ColumnRef, Expression
+from headrace.sql.expressions import ColumnRef, Expression, PythonCall
+from headrace.sql.python_function import PythonFunction
 from headrace.sql.types import (
     BIGINT,
     SqlType,
@@ -176,7 +177,8 @@ class Calc(OverInput):
 class AggregateCall:
     """An aggregate function over the rows of a group; arguments are columns of the input.
 
-    ``filter``: a BOOLEAN column; only rows where it is true count.
+    ``filter``: a BOOLEAN column; only rows where it is true count. ``python``: the function of a
+    user; ``row_names``: it gets the arguments as one row, with these names.
     """
 
     name: str
@@ -186,6 +188,8 @@ class AggregateCall:
     distinct: bool = False
     filter: str | None = None
     options: tuple[str, ...] = ()
+    python: PythonFunction | None = field(default=None, repr=False)
+    row_names: tuple[str, ...] | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
         inside = ("DISTINCT " if self.distinct else "") + (", ".join(self.arguments) or "*")
@@ -321,6 +325,22 @@ class Unnest(OverInput):
     added: Columns
     outer: bool
     ordinality: bool
+
+    @property
+    def columns(self) -> Columns:
+        return (*self.input.columns, *self.added)
+
+
+@dataclass(frozen=True)
+class Correlate(OverInput):
+    """Each row once for each row that a table function of a user gives for it.
+
+    ``outer``: a row for which it gives none is given once, with NULLs.
+    """
+
+    call: PythonCall
+    added: Columns
+    outer: bool
 
     @property
     def columns(self) -> Columns:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
+from headrace.operators.columns.calc import BatchFunction
 from headrace.operators.columns.window_zones import LocalTime
 from headrace.sql.evaluate import compile_expressions
+from headrace.sql.expressions import PythonCall, implementations, with_implementations
 from headrace.sql.functions.function import Session
 from headrace.sql.projection import Projected
-from headrace.sql.rel import Expand, Unnest, Window, arrow_schema
+from headrace.sql.rel import Correlate, Expand, Unnest, Window, arrow_schema
 from headrace.sql.types import (
     BIGINT,
     MapType,
@@ -22,7 +24,7 @@ from headrace.sql.types import (
 
 
 @dataclass(frozen=True)
-class GroupingSets:
+class GroupingSets(BatchFunction):
     """Each row once for each grouping set."""
 
     expand: Expand
@@ -60,7 +62,7 @@ class GroupingSets:
 
 
 @dataclass(frozen=True)
-class AssignedWindows:
+class AssignedWindows(BatchFunction):
     """Each row once for each of its windows, with their borders; not for sessions."""
 
     window: Window
@@ -119,7 +121,7 @@ class AssignedWindows:
 
 
 @dataclass(frozen=True)
-class Unnested:
+class Unnested(BatchFunction):
     """Each row once for each of its elements."""
 
     unnest: Unnest
@@ -129,6 +131,14 @@ class Unnested:
     def summary(self) -> str:
         """What it computes, for ``explain``."""
         return f"unnest=[{self.unnest.expression}]"
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        return implementations([self.unnest.expression])
+
+    def with_functions(self, copies: Mapping[Any, Any]) -> Unnested:
+        expression = with_implementations(self.unnest.expression, copies)
+        return replace(self, unnest=replace(self.unnest, expression=expression))
 
     def compile(self) -> Callable[[Any, int], Projected]:
         """Return the function: of a batch and the time of day (ms)."""
@@ -164,6 +174,65 @@ class Unnested:
             return pa.RecordBatch.from_arrays(arrays, schema=schema), indices
 
         return repeat
+
+
+@dataclass(frozen=True)
+class Correlated(BatchFunction):
+    """Each row once for each row that a table function gives for it."""
+
+    correlate: Correlate
+    time_zone: str = "UTC"
+
+    @property
+    def summary(self) -> str:
+        """What it computes, for ``explain``."""
+        return f"call=[{self.correlate.call}]"
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        return implementations([self.correlate.call])
+
+    def with_functions(self, copies: Mapping[Any, Any]) -> Correlated:
+        call = with_implementations(self.correlate.call, copies)
+        assert isinstance(call, PythonCall)
+        return replace(self, correlate=replace(self.correlate, call=call))
+
+    def compile(self) -> Callable[[Any, int], Projected]:
+        """Return the function: of a batch and the time of day (ms)."""
+        import numpy as np
+        import pyarrow as pa
+
+        correlate = self.correlate
+        schema = arrow_schema(correlate.columns)
+        call = correlate.call
+        evaluate = compile_expressions(call.arguments, arrow_schema(correlate.input.columns))
+        give = call.function.implementation.kernel(call.signature)
+
+        def repeat(batch: Any, now_ms: int) -> Projected:
+            arguments = evaluate(batch, Session(self.time_zone, now_ms))
+            added, rows = give(arguments, batch.num_rows, self.time_zone)
+            if correlate.outer:
+                rows, places = _with_missing(rows, batch.num_rows)
+                chosen = pa.array(places, mask=places < 0)
+                added = [each.take(chosen) for each in added]
+            arrays = [*batch.take(pa.array(rows, pa.int64())).columns, *added]
+            return pa.RecordBatch.from_arrays(arrays, schema=schema), rows.astype(np.int64)
+
+        return repeat
+
+
+def _with_missing(rows: Any, count: int) -> tuple[Any, Any]:
+    """Return row numbers in order with those up to ``count`` that are missing, and their places.
+
+    The place of a missing one is -1.
+    """
+    import numpy as np
+
+    missing = np.setdiff1d(np.arange(count), rows)
+    everything = np.concatenate([rows, missing])
+    places = np.concatenate([np.arange(len(rows)), np.full(len(missing), -1)])
+    order = np.argsort(everything, kind="stable")
+    return everything[order], places[order]
 
 
 def _elements(value: Any, kind: SqlType) -> Any:

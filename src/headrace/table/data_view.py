@@ -1,14 +1,133 @@
-"""Lists and maps in accumulators."""
+"""Lists and maps in accumulators. Here they are kept with the accumulator, as other values are."""
 
-from headrace.common._unsupported import unsupported
+from __future__ import annotations
 
-__all__ = [
-    "DataView",
-    "ListView",
-    "MapView",
-]
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import Any, Generic, TypeVar
 
-_REASON = "aggregate functions of users are not supported"
-DataView = unsupported("headrace.table.data_view.DataView", _REASON)
-ListView = unsupported("headrace.table.data_view.ListView", _REASON)
-MapView = unsupported("headrace.table.data_view.MapView", _REASON)
+__all__ = ["DataView", "ListView", "MapView"]
+
+T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class DataView(ABC):
+    """A collection in the accumulator of an aggregate function."""
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Remove everything."""
+
+
+class ListView(DataView, Generic[T]):
+    """A list in an accumulator."""
+
+    def __init__(self) -> None:
+        self._list: list[T] = []
+
+    def get(self) -> Iterable[T]:
+        """Return the values."""
+        return self._list
+
+    def add(self, value: T) -> None:
+        """Add a value at the end."""
+        self._list.append(value)
+
+    def add_all(self, values: Iterable[T]) -> None:
+        """Add values at the end."""
+        self._list.extend(values)
+
+    def clear(self) -> None:
+        """Remove all values."""
+        self._list = []
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ListView) and self._list == other._list
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._list)
+
+    def __repr__(self) -> str:
+        return f"ListView({self._list!r})"
+
+
+class MapView(DataView, Generic[K, V]):
+    """A dict in an accumulator."""
+
+    def __init__(self) -> None:
+        self._dict: dict[K, V] = {}
+
+    def get(self, key: K) -> V:
+        """Return the value of a key.
+
+        Raises:
+            KeyError: there is none.
+        """
+        return self._dict[key]
+
+    def put(self, key: K, value: V) -> None:
+        """Set the value of a key."""
+        self._dict[key] = value
+
+    def put_all(self, dict_value: dict[K, V]) -> None:
+        """Set the values of keys."""
+        self._dict.update(dict_value)
+
+    def remove(self, key: K) -> None:
+        """Remove a key.
+
+        Raises:
+            KeyError: there is none.
+        """
+        del self._dict[key]
+
+    def contains(self, key: K) -> bool:
+        """Return whether a key has a value."""
+        return key in self._dict
+
+    def items(self) -> Iterable[tuple[K, V]]:
+        """Return the keys with their values."""
+        return self._dict.items()
+
+    def keys(self) -> Iterable[K]:
+        """Return the keys."""
+        return self._dict.keys()
+
+    def values(self) -> Iterable[V]:
+        """Return the values."""
+        return self._dict.values()
+
+    def is_empty(self) -> bool:
+        """Return whether there is no key."""
+        return not self._dict
+
+    def clear(self) -> None:
+        """Remove all keys."""
+        self._dict.clear()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MapView) and self._dict == other._dict
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getitem__(self, key: K) -> V:
+        return self.get(key)
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self.put(key, value)
+
+    def __delitem__(self, key: K) -> None:
+        self.remove(key)
+
+    def __contains__(self, key: Any) -> bool:
+        return self.contains(key)
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._dict)
+
+    def __repr__(self) -> str:
+        return f"MapView({self._dict!r})"

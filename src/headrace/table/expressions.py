@@ -8,7 +8,6 @@ from sqlglot import exp
 
 from headrace.sql.dialect.nodes import Descriptor
 from headrace.sql.parsing import parse_expression
-from headrace.sql.refusals import refuse
 from headrace.table._api.selecting import RANGE, WITH_COLUMNS, WITHOUT_COLUMNS
 from headrace.table._expressions import trees
 from headrace.table._expressions.json import clause
@@ -355,10 +354,17 @@ def lead(expr: Any, offset: Any = 1, default: Any = None) -> Expression[Any]:
 
 
 def call(f: Any, *args: Any) -> Expression[Any]:
-    """Return the call of a function, by its name."""
+    """Return the call of a function: by its name, or of what ``udf`` or ``udtf`` returned.
+
+    Raises:
+        TypeError: ``f`` is neither.
+    """
     if isinstance(f, str):
         return Expression(trees.call(f, *args))
-    refuse("a function of the program in a table")
+    if not hasattr(f, "_definition"):
+        raise TypeError(f"call() takes a name, or what udf() returns, not {f!r}")
+    made: Expression[Any] = f(*args)
+    return made
 
 
 def call_sql(sql_expression: str) -> Expression[Any]:

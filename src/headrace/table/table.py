@@ -10,8 +10,20 @@ from sqlglot import exp
 
 from headrace.common._unsupported import unsupported_method
 from headrace.errors import SqlValidationError
-from headrace.sql.rel import Columns, Rel, Sort
-from headrace.sql.resolve.query import renamed
+from headrace.sql.rel import Calc, Columns, Rel, Sort, reference
+from headrace.sql.resolve.query import flattened, renamed
+from headrace.sql.resolve.scope import unique_names
+from headrace.table._api.functions import (
+    BORDER,
+    RESULT,
+    aggregate_call,
+    borders_of,
+    call_of,
+    lateral_of,
+    with_border_columns,
+    with_result_rows,
+    with_results,
+)
 from headrace.table._api.selecting import expanded, named, select_of, trees_of
 from headrace.table._api.windows import GroupWindowSpec
 from headrace.table._expressions.trees import tree_of
@@ -21,6 +33,11 @@ from headrace.table.window import GroupWindow
 if TYPE_CHECKING:
     import pandas as pd
 
+    from headrace.table._functions.wrappers import (
+        UserDefinedAggregateFunctionWrapper,
+        UserDefinedScalarFunctionWrapper,
+        UserDefinedTableFunctionWrapper,
+    )
     from headrace.table._planning.session import SqlSession
     from headrace.table.catalog import ResolvedSchema
     from headrace.table.expression import Expression
@@ -40,8 +57,6 @@ __all__ = [
 ]
 
 _JOINS = "joins of tables are not supported"
-_ROWS = "functions of whole rows are not supported: use select() with functions of columns"
-_TABLE_AGGREGATES = "aggregate functions of users are not supported"
 
 
 class Table:
@@ -187,6 +202,72 @@ class Table:
         """Return some rows, after the first ones."""
         return self.offset(offset).fetch(fetch)
 
+    # Functions of users
+
+    def map(self, func: Expression[Any] | UserDefinedScalarFunctionWrapper) -> Table:
+        """Return what a function gives for each row; a row that it gives becomes columns.
+
+        ``func``: a call, or a function that takes the whole row.
+        """
+        tree = call_of(func, self._names, "map")
+        made = self._query(select_of(self._rel, [exp.alias_(tree.unalias(), "_c0", quoted=True)]))
+        return made._with(flattened(made._rel))
+
+    def flat_map(self, func: Expression[Any] | UserDefinedTableFunctionWrapper) -> Table:
+        """Return the rows that a table function gives for each row.
+
+        ``func``: a call, or a function that takes the whole row.
+        """
+        count = len(self._names)
+        joined = self._lateral(func, None, "flat_map", "")._rel
+        columns = joined.columns[count:]
+        names = unique_names(each.name for each in columns)
+        return self._with(Calc(joined, names, tuple(map(reference, columns))))
+
+    def join_lateral(
+        self,
+        table_function_call: Expression[Any] | UserDefinedTableFunctionWrapper,
+        join_predicate: Expression[bool] | None = None,
+    ) -> Table:
+        """Return each row with each of the rows that a table function gives for it.
+
+        ``table_function_call``: a call with the names of its columns, ``f(col('a')).alias('x')``,
+        or a function that takes the whole row. ``join_predicate``: which of these rows are kept.
+        """
+        return self._lateral(table_function_call, join_predicate, "join_lateral", "")
+
+    def left_outer_join_lateral(
+        self,
+        table_function_call: Expression[Any] | UserDefinedTableFunctionWrapper,
+        join_predicate: Expression[bool] | None = None,
+    ) -> Table:
+        """Return the same as ``join_lateral``; rows without any are given once, with NULLs."""
+        return self._lateral(table_function_call, join_predicate, "left_outer_join_lateral", "LEFT")
+
+    def _lateral(self, function: Any, predicate: Any, method: str, side: str) -> Table:
+        lateral = lateral_of(call_of(function, self._names, method), method)
+        on = exp.true() if predicate is None else tree_of(predicate)
+        join = exp.Join(this=lateral, side=side, on=on)
+        return self._query(select_of(self._rel, joins=[join]))
+
+    def aggregate(
+        self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper
+    ) -> AggregatedTable:
+        """Return what an aggregate function gives for all rows; ``select()`` must follow.
+
+        ``func``: a call with names, ``f(col('a')).alias('x')``, or a function of whole rows.
+        """
+        return AggregatedTable(self, self, (), func)
+
+    def flat_aggregate(
+        self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper
+    ) -> FlatAggregateTable:
+        """Return the rows that a table aggregate function gives; ``select()`` must follow.
+
+        ``func``: a call with names, ``f(col('a')).alias('x')``, or a function of whole rows.
+        """
+        return FlatAggregateTable(self, self, (), func)
+
     # More than one table
 
     def union_all(self, right: Table) -> Table:
@@ -223,13 +304,7 @@ class Table:
     left_outer_join = unsupported_method(_JOINS)
     right_outer_join = unsupported_method(_JOINS)
     full_outer_join = unsupported_method(_JOINS)
-    join_lateral = unsupported_method("table functions in joins are not supported")
-    left_outer_join_lateral = unsupported_method("table functions in joins are not supported")
     over_window = unsupported_method("OVER windows are not supported")
-    map = unsupported_method(_ROWS)
-    flat_map = unsupported_method(_ROWS)
-    aggregate = unsupported_method(_TABLE_AGGREGATES)
-    flat_aggregate = unsupported_method(_TABLE_AGGREGATES)
     to_changelog = unsupported_method("process table functions are not supported")
     from_changelog = unsupported_method("process table functions are not supported")
 
@@ -302,8 +377,25 @@ class GroupedTable:
         group = exp.Group(expressions=keys)
         return table._query(select_of(table._rel, named(trees), group=group))
 
-    aggregate = unsupported_method(_TABLE_AGGREGATES)
-    flat_aggregate = unsupported_method(_TABLE_AGGREGATES)
+    def aggregate(
+        self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper
+    ) -> AggregatedTable:
+        """Return the keys and what an aggregate function gives; ``select()`` must follow.
+
+        ``func``: a call with names, ``f(col('a')).alias('x')``, or a function of whole rows.
+        """
+        table, keys = _with_named_keys(self._table, self._keys)
+        return AggregatedTable(GroupedTable(table, keys), table, keys, func)
+
+    def flat_aggregate(
+        self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper
+    ) -> FlatAggregateTable:
+        """Return the keys and the rows that a function gives; ``select()`` must follow.
+
+        ``func``: a call with names, ``f(col('a')).alias('x')``, or a function of whole rows.
+        """
+        table, keys = _with_named_keys(self._table, self._keys)
+        return FlatAggregateTable(GroupedTable(table, keys), table, keys, func)
 
 
 class GroupWindowedTable:
@@ -343,7 +435,16 @@ class WindowGroupedTable:
         group = exp.Group(expressions=[self._window.call(), *keys])
         return table._query(select_of(table._rel, items, group=group))
 
-    aggregate = unsupported_method(_TABLE_AGGREGATES)
+    def aggregate(
+        self, func: Expression[Any] | UserDefinedAggregateFunctionWrapper
+    ) -> AggregatedTable:
+        """Return the keys and what an aggregate function gives; ``select()`` must follow.
+
+        ``func``: a call with names, ``f(col('a')).alias('x')``, or a function of whole rows.
+        """
+        table, keys = _with_named_keys(self._table, self._keys)
+        grouped = WindowGroupedTable(table, self._window, keys)
+        return AggregatedTable(grouped, table, keys, func, self._window)
 
 
 def _with_named_keys(table: Table, keys: Sequence[exp.Expr]) -> tuple[Table, list[exp.Expr]]:
@@ -365,12 +466,42 @@ class OverWindowedTable:
 
 
 class AggregatedTable:
-    """A table with an aggregate function of a user, which are not supported."""
+    """A table with the results of an aggregate function of a user."""
 
-    select = unsupported_method(_TABLE_AGGREGATES)
+    _method = "aggregate"
+
+    def __init__(
+        self,
+        grouped: Table | GroupedTable | WindowGroupedTable,
+        table: Table,
+        keys: Sequence[exp.Expr],
+        function: Any,
+        window: GroupWindowSpec | None = None,
+    ) -> None:
+        self._grouped = grouped
+        self._table = table
+        self._keys = [key.name for key in keys]
+        self._call, self._result_names = aggregate_call(function, table._names, self._method)
+        self._window = window
+
+    def select(self, *fields: Expression[Any]) -> Table:
+        """Return expressions of the keys, the results, and the borders of the window."""
+        from headrace.table.expression import Expression
+
+        trees = trees_of(fields, "select")
+        items: list[exp.Expr] = [exp.column(key, quoted=True) for key in self._keys]
+        items += borders_of(trees)
+        items.append(exp.alias_(self._call, RESULT, quoted=True))
+        rel = self._grouped.select(*map(Expression, items))._rel
+        flat = self._method == "flat_aggregate"
+        results = (with_result_rows if flat else with_results)(rel, self._result_names)
+        made = self._table._with(results)
+        visible = [name for name in made._names if not name.startswith(BORDER)]
+        found = map(with_border_columns, named([*expanded(trees, visible)]))
+        return made._query(select_of(results, [*found]))
 
 
-class FlatAggregateTable:
-    """A table with a table aggregate function, which are not supported."""
+class FlatAggregateTable(AggregatedTable):
+    """A table with the rows of a table aggregate function of a user."""
 
-    select = unsupported_method(_TABLE_AGGREGATES)
+    _method = "flat_aggregate"

@@ -10,7 +10,10 @@ from headrace.common.configuration import Configuration
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.errors import SqlValidationError
-from headrace.sql.catalog.objects import CatalogTable, PlanView, kind_of
+from headrace.sql.aggregates.table import AGGREGATES, find_aggregate
+from headrace.sql.catalog.objects import CatalogFunction, CatalogTable, PlanView, kind_of
+from headrace.sql.refusals import refuse
+from headrace.table._functions.wrappers import UserDefinedFunctionWrapper
 from headrace.table._planning.elements import rows_of_elements, rows_of_frame
 from headrace.table._planning.session import SqlSession, parsed_path
 from headrace.table._stream_conversions import StreamConversions
@@ -21,6 +24,12 @@ from headrace.table.table import Table
 from headrace.table.table_config import TableConfig
 from headrace.table.table_descriptor import TableDescriptor
 from headrace.table.table_result import TableResult
+from headrace.table.udf import (
+    ImperativeAggregateFunction,
+    TableAggregateFunction,
+    udaf,
+    udtaf,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 
-_FUNCTIONS = "functions of users are not supported in SQL"
 _JAVA = "there is no JVM that has the class"
 _PLANS = "plans are not stored: a job's state goes on by ids of what it computes"
 _MODELS = "models are not supported"
@@ -183,6 +191,36 @@ class TableEnvironment:
         catalogs.drop_relation(path, kind, temporary=temporary)
         return True
 
+    # Functions of users
+
+    def create_temporary_function(self, path: str, function: UserDefinedFunctionWrapper) -> None:
+        """Register what ``udf`` or ``udtf`` returned, under a name in the current database."""
+        made = CatalogFunction(implementation=_checked(function))
+        self._session.catalogs.create_function(_path(path), made, temporary=True)
+
+    def create_temporary_system_function(
+        self, name: str, function: UserDefinedFunctionWrapper
+    ) -> None:
+        """Register what ``udf`` or ``udtf`` returned, under a name that hides built-in ones."""
+        if find_aggregate(name) is not None:
+            refuse(f"a function in place of the aggregate function {name.upper()}")
+        made = CatalogFunction(implementation=_checked(function))
+        self._session.catalogs.create_function((name,), made, temporary=True, system=True)
+
+    def drop_temporary_function(self, path: str) -> bool:
+        """Drop a temporary function; return whether there was one."""
+        return self._session.catalogs.drop_function(_path(path), temporary=True, if_exists=True)
+
+    def drop_temporary_system_function(self, name: str) -> bool:
+        """Drop a temporary system function; return whether there was one."""
+        return self._session.catalogs.drop_function(
+            (name,), temporary=True, system=True, if_exists=True
+        )
+
+    def drop_function(self, path: str) -> bool:
+        """Drop a function of a catalog; return whether there was one."""
+        return self._session.catalogs.drop_function(_path(path), if_exists=True)
+
     # Names
 
     def list_catalogs(self) -> list[str]:
@@ -223,7 +261,8 @@ class TableEnvironment:
         """Return the names of all functions."""
         from headrace.sql.functions.table import names
 
-        return [each for each in names() if each.isidentifier()]
+        built_in = {each for each in (*names(), *AGGREGATES) if each.isidentifier()}
+        return sorted(built_in.union(self.list_user_defined_functions()))
 
     def list_user_defined_functions(self) -> list[str]:
         """Return the names of the functions of users."""
@@ -255,11 +294,6 @@ class TableEnvironment:
 
     # Refused
 
-    create_temporary_function = unsupported_method(_FUNCTIONS)
-    create_temporary_system_function = unsupported_method(_FUNCTIONS)
-    drop_temporary_function = unsupported_method(_FUNCTIONS)
-    drop_temporary_system_function = unsupported_method(_FUNCTIONS)
-    drop_function = unsupported_method(_FUNCTIONS)
     create_java_function = unsupported_method(_JAVA)
     create_java_temporary_function = unsupported_method(_JAVA)
     create_java_temporary_system_function = unsupported_method(_JAVA)
@@ -283,6 +317,22 @@ class TableEnvironment:
     add_python_file = unsupported_method(_WORKERS)
     set_python_requirements = unsupported_method(_WORKERS)
     add_python_archive = unsupported_method(_WORKERS)
+
+
+def _path(text: str) -> tuple[str, ...]:
+    """Return the names of a function's path; a single name may be a word of the grammar."""
+    return (text,) if text.isidentifier() else parsed_path(text)
+
+
+def _checked(function: object) -> UserDefinedFunctionWrapper:
+    if isinstance(function, TableAggregateFunction):
+        function = udtaf(function)
+    elif isinstance(function, ImperativeAggregateFunction):
+        function = udaf(function)
+    if not isinstance(function, UserDefinedFunctionWrapper):
+        raise TypeError(f"a function is what udf() or udtf() returns, not {function!r}")
+    function._definition()
+    return function
 
 
 def _session(env: StreamExecutionEnvironment, settings: EnvironmentSettings) -> SqlSession:

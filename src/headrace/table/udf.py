@@ -1,6 +1,29 @@
-"""Functions of users; refused until they are built."""
+"""Functions of users: ``udf``, ``udtf``, ``udaf``, ``udtaf``, and the classes that they can be."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import Any
 
 from headrace.common._unsupported import unsupported
+from headrace.table._functions.definitions import (
+    AggregateFunction,
+    FunctionContext,
+    ImperativeAggregateFunction,
+    ScalarFunction,
+    TableAggregateFunction,
+    TableFunction,
+    UserDefinedFunction,
+)
+from headrace.table._functions.wrappers import (
+    Types,
+    UserDefinedAggregateFunctionWrapper,
+    UserDefinedFunctionWrapper,
+    UserDefinedScalarFunctionWrapper,
+    UserDefinedTableFunctionWrapper,
+)
+from headrace.table._types.data_types import DataType
 
 __all__ = [
     "AggregateFunction",
@@ -27,40 +50,170 @@ __all__ = [
     "udtf",
 ]
 
-_REASON = "functions of users are not supported in SQL"
-FunctionContext = unsupported("headrace.table.udf.FunctionContext", _REASON)
-UserDefinedFunction = unsupported("headrace.table.udf.UserDefinedFunction", _REASON)
-ScalarFunction = unsupported("headrace.table.udf.ScalarFunction", _REASON)
-AsyncScalarFunction = unsupported("headrace.table.udf.AsyncScalarFunction", _REASON)
-TableFunction = unsupported("headrace.table.udf.TableFunction", _REASON)
-ImperativeAggregateFunction = unsupported("headrace.table.udf.ImperativeAggregateFunction", _REASON)
-AggregateFunction = unsupported("headrace.table.udf.AggregateFunction", _REASON)
-TableAggregateFunction = unsupported("headrace.table.udf.TableAggregateFunction", _REASON)
-DelegatingScalarFunction = unsupported("headrace.table.udf.DelegatingScalarFunction", _REASON)
+_PANDAS = "udaf(f, func_type='pandas') wraps a function by itself"
+_ASYNC = "asynchronous functions are not supported in SQL: use AsyncDataStream"
+
+AsyncScalarFunction = unsupported("headrace.table.udf.AsyncScalarFunction", _ASYNC)
 DelegatingAsyncScalarFunction = unsupported(
-    "headrace.table.udf.DelegatingAsyncScalarFunction", _REASON
-)
-DelegationTableFunction = unsupported("headrace.table.udf.DelegationTableFunction", _REASON)
-DelegatingPandasAggregateFunction = unsupported(
-    "headrace.table.udf.DelegatingPandasAggregateFunction", _REASON
-)
-PandasAggregateFunctionWrapper = unsupported(
-    "headrace.table.udf.PandasAggregateFunctionWrapper", _REASON
-)
-UserDefinedFunctionWrapper = unsupported("headrace.table.udf.UserDefinedFunctionWrapper", _REASON)
-UserDefinedScalarFunctionWrapper = unsupported(
-    "headrace.table.udf.UserDefinedScalarFunctionWrapper", _REASON
+    "headrace.table.udf.DelegatingAsyncScalarFunction", _ASYNC
 )
 UserDefinedAsyncScalarFunctionWrapper = unsupported(
-    "headrace.table.udf.UserDefinedAsyncScalarFunctionWrapper", _REASON
+    "headrace.table.udf.UserDefinedAsyncScalarFunctionWrapper", _ASYNC
 )
-UserDefinedTableFunctionWrapper = unsupported(
-    "headrace.table.udf.UserDefinedTableFunctionWrapper", _REASON
+DelegatingPandasAggregateFunction = unsupported(
+    "headrace.table.udf.DelegatingPandasAggregateFunction", _PANDAS
 )
-UserDefinedAggregateFunctionWrapper = unsupported(
-    "headrace.table.udf.UserDefinedAggregateFunctionWrapper", _REASON
+PandasAggregateFunctionWrapper = unsupported(
+    "headrace.table.udf.PandasAggregateFunctionWrapper", _PANDAS
 )
-udf = unsupported("headrace.table.udf.udf", _REASON)
-udtf = unsupported("headrace.table.udf.udtf", _REASON)
-udaf = unsupported("headrace.table.udf.udaf", _REASON)
-udtaf = unsupported("headrace.table.udf.udtaf", _REASON)
+
+
+class DelegatingScalarFunction(ScalarFunction):
+    """A plain function as a ``ScalarFunction``."""
+
+    def __init__(self, func: Any) -> None:
+        self.func = func
+
+    def eval(self, *args: Any) -> Any:
+        """Return the function's value."""
+        return self.func(*args)
+
+
+class DelegationTableFunction(TableFunction):
+    """A plain function as a ``TableFunction``."""
+
+    def __init__(self, func: Any) -> None:
+        self.func = func
+
+    def eval(self, *args: Any) -> Any:
+        """Return the function's rows."""
+        return self.func(*args)
+
+
+def udf(
+    f: Any = None,
+    input_types: Types | None = None,
+    result_type: DataType | str | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> Any:
+    """Return a function of the columns of a row; without ``f`` a decorator.
+
+    ``f``: a function, a callable object, or a ``ScalarFunction``. ``input_types``: what arguments
+    are converted to; None: they stay as they are. ``deterministic``: whether equal arguments give
+    equal results. ``func_type``: "general" for one row at a time, "pandas" for many: arguments and
+    result are ``pandas.Series``.
+
+    Raises:
+        TypeError: ``f`` cannot be called, or a type is no DataType and no text.
+        UnsupportedError: the function is asynchronous.
+    """
+    if func_type not in ("general", "pandas"):
+        raise ValueError(f"The func_type must be one of 'general, pandas', got {func_type}.")
+    if f is None:
+        return functools.partial(
+            udf,
+            input_types=input_types,
+            result_type=result_type,
+            deterministic=deterministic,
+            name=name,
+            func_type=func_type,
+        )
+    if inspect.iscoroutinefunction(f):
+        AsyncScalarFunction()
+    return UserDefinedScalarFunctionWrapper(
+        f, input_types, result_type, func_type, deterministic, name
+    )
+
+
+def udtf(
+    f: Any = None,
+    input_types: Types | None = None,
+    result_types: Types | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+) -> Any:
+    """Return a table function, which gives any number of rows; without ``f`` a decorator.
+
+    ``f``: a function, a callable object, or a ``TableFunction``. It yields rows, or returns a list
+    of them; a row is a Row, a tuple, or a single value. ``result_types``: of its columns.
+
+    Raises:
+        TypeError: ``f`` cannot be called, or a type is no DataType and no text.
+    """
+    if f is None:
+        return functools.partial(
+            udtf,
+            input_types=input_types,
+            result_types=result_types,
+            deterministic=deterministic,
+            name=name,
+        )
+    return UserDefinedTableFunctionWrapper(f, input_types, result_types, deterministic, name)
+
+
+def udaf(
+    f: Any = None,
+    input_types: Types | None = None,
+    result_type: DataType | str | None = None,
+    accumulator_type: DataType | str | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> Any:
+    """Return an aggregate function, which gives one value for a group; without ``f`` a decorator.
+
+    ``f``: an ``AggregateFunction``; with ``func_type="pandas"`` also a function of Series (pandas)
+    with the values of a group's rows, for windows and batches.
+
+    Raises:
+        TypeError: ``f`` is no aggregate function, or a type is no DataType and no text.
+    """
+    if func_type not in ("general", "pandas"):
+        raise ValueError(f"The func_type must be one of 'general, pandas', got {func_type}.")
+    if f is None:
+        return functools.partial(
+            udaf,
+            input_types=input_types,
+            result_type=result_type,
+            accumulator_type=accumulator_type,
+            deterministic=deterministic,
+            name=name,
+            func_type=func_type,
+        )
+    return UserDefinedAggregateFunctionWrapper(
+        f, input_types, result_type, accumulator_type, func_type, deterministic, name
+    )
+
+
+def udtaf(
+    f: Any = None,
+    input_types: Types | None = None,
+    result_type: DataType | str | None = None,
+    accumulator_type: DataType | str | None = None,
+    deterministic: bool | None = None,
+    name: str | None = None,
+    func_type: str = "general",
+) -> Any:
+    """Return a table aggregate function, for ``flat_aggregate``; without ``f`` a decorator.
+
+    ``f``: a ``TableAggregateFunction``, which gives any number of rows for a group.
+
+    Raises:
+        TypeError: ``f`` is none, or a type is no DataType and no text.
+    """
+    if func_type != "general":
+        raise ValueError(f"The func_type must be 'general', got {func_type}.")
+    if f is None:
+        return functools.partial(
+            udtaf,
+            input_types=input_types,
+            result_type=result_type,
+            accumulator_type=accumulator_type,
+            deterministic=deterministic,
+            name=name,
+        )
+    return UserDefinedAggregateFunctionWrapper(
+        f, input_types, result_type, accumulator_type, func_type, deterministic, name, True
+    )

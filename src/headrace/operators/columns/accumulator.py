@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
+
+from headrace.runtime.user_function import UserFunction, copy_function_object
 
 
 class Accumulator(Protocol):
-    """One result over the rows of a group. States are plain values, and may be changed in place."""
+    """One result over the rows of a group. States are plain values, and may be changed in place.
+
+    Of a user's function it also has ``open`` and ``close``; then each task has its own copy.
+    """
 
     def zero(self) -> Any:
         """Return the state of no rows."""
@@ -32,3 +37,19 @@ class Aggregated:
     accumulator: Accumulator
     arguments: tuple[str, ...]
     filter: str | None = None
+
+
+def functions_of(aggregates: tuple[Aggregated, ...]) -> tuple[UserFunction, ...]:
+    """Return the functions of users among aggregates, which are opened and closed."""
+    accumulators = (each.accumulator for each in aggregates)
+    return tuple(UserFunction(each, "add") for each in accumulators if hasattr(each, "open"))
+
+
+def with_own_functions(aggregates: tuple[Aggregated, ...]) -> tuple[Aggregated, ...]:
+    """Return aggregates whose functions of users are a task's own."""
+    return tuple(
+        replace(each, accumulator=copy_function_object(each.accumulator))
+        if hasattr(each.accumulator, "open")
+        else each
+        for each in aggregates
+    )

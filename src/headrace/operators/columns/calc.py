@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from headrace.common.changelog_mode import ChangelogMode, union
 from headrace.errors import TypeMismatchError
@@ -12,13 +13,23 @@ from headrace.operators.columns.gathering import ColumnOperator
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Traits
 from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.user_function import UserFunction, copy_function_object
 
 if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns
 
 
 class BatchFunction(Protocol):
-    """Computes new columns from a record batch."""
+    """Computes new columns from a record batch; by default without functions of users."""
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """The functions of users that it calls: objects with ``open`` and ``close``."""
+        return ()
+
+    def with_functions(self, copies: Mapping[Any, Any]) -> BatchFunction:
+        """Return it with copies of the functions."""
+        return self
 
     def compile(self) -> CompiledBatchFunction:
         """Return the function, for one task."""
@@ -51,6 +62,19 @@ class CalcSpec(OperatorSpec):
         """Return the kinds of the input."""
         return union(inputs)
 
+    @property
+    def functions(self) -> tuple[UserFunction, ...]:
+        return tuple(UserFunction(each, "kernel") for each in self.function.functions)
+
+    def copied(self) -> Self:
+        functions = self.function.functions
+        if not functions:
+            return self
+        made = copy.copy(self)
+        copies = {each: copy_function_object(each) for each in functions}
+        vars(made)["function"] = self.function.with_functions(copies)
+        return made
+
     def build(self) -> Operator:
         return CalcOperator(self)
 
@@ -72,6 +96,7 @@ class CalcOperator(ColumnOperator):
         from headrace.runtime.columns.batch import Columns
         from headrace.runtime.columns.shapes import NAMED_ROWS
 
+        node = self.node  # noqa: F841  for ``annotate``
         batch, kept = self._compute(columns.batch, self.key_context.now_ms)
         times, kinds = columns.times, columns.kinds
         if kept is not None:

@@ -6,13 +6,14 @@ later one retracts them and gives new ones, if they differ; with the last row th
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from headrace.common._types.data import type_data
 from headrace.common.changelog_mode import ChangelogMode
-from headrace.operators.columns.accumulator import Aggregated
+from headrace.operators.columns.accumulator import Aggregated, functions_of, with_own_functions
 from headrace.operators.columns.changes import Changes, changed_rows
 from headrace.operators.columns.folding import FoldedKeys
 from headrace.operators.columns.gathering import (
@@ -82,6 +83,15 @@ class GroupAggregateSpec(OperatorSpec):
             return None
         local = LocalAggregateSpec(self.keys, self.aggregates, self.schema, self.retracts)
         return Combiner(local, replace(self, gets_partials=True), sends_partials=False)
+
+    @property
+    def functions(self) -> tuple[UserFunction, ...]:
+        return functions_of(self.aggregates)
+
+    def copied(self) -> Self:
+        made = copy.copy(self)
+        vars(made)["aggregates"] = with_own_functions(self.aggregates)
+        return made
 
     def build(self) -> Operator:
         return GroupAggregateOperator(self)

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.operators.columns.accumulator import Accumulator
 from headrace.sql.aggregates import accumulators as kept
+from headrace.sql.python_function import PythonFunction
 from headrace.sql.types import (
     BIGINT,
     MAX_PRECISION,
@@ -41,6 +42,8 @@ class AggregateFunction:
     about: str
     constants: int = 0
     """How many of the last arguments must be constants."""
+    python: PythonFunction | None = None
+    """The function of a user."""
 
 
 def _count_type(types: Types) -> SqlType | None:
@@ -225,6 +228,17 @@ def find_aggregate(name: str) -> AggregateFunction | None:
     """Return an aggregate function by its name, in any case; None: there is none."""
     upper = name.upper()
     return AGGREGATES.get(ALIASES.get(upper, upper))
+
+
+def of_user(function: PythonFunction) -> AggregateFunction:
+    """Return an aggregate function of a user, as a row of the table."""
+    return AggregateFunction(
+        function.name, lambda types: function.result, _no_accumulator, (), "", python=function
+    )
+
+
+def _no_accumulator(*given: Any) -> Accumulator:
+    raise AssertionError("a user's function makes its accumulators")
 
 
 def make_accumulator(

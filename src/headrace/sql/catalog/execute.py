@@ -267,7 +267,7 @@ _LISTED = {
 
 
 def show(statement: Show, manager: CatalogManager, types: Types) -> Listing:
-    """Return what a SHOW lists; of functions, those of the user."""
+    """Return what a SHOW lists."""
     what = statement.what
     match what:
         case "CURRENT CATALOG":
@@ -302,7 +302,14 @@ def _names_of(statement: Show, manager: CatalogManager) -> list[str]:
                 for name in manager.relations(path)
                 if kind_of(manager.relation((*owner, name)).relation) == "view"
             ]
-    return manager.functions(path)
+    users = manager.functions(path)
+    if statement.what == "USER FUNCTIONS":
+        return users
+    from headrace.sql.aggregates.table import AGGREGATES
+    from headrace.sql.functions.table import names
+
+    built_in = {each for each in (*names(), *AGGREGATES) if each.isidentifier()}
+    return sorted(built_in.union(users))
 
 
 def _kept(statement: Show, name: str) -> bool:
@@ -342,6 +349,24 @@ def _described(found: Found, types: Types) -> Listing:
             return describe_columns(plan.columns)
 
 
+def _describe_function(statement: Describe, manager: CatalogManager) -> Listing:
+    found = manager.found_function(statement.path)
+    if found is None:
+        name = statement.path[-1]
+        raise missing("the function", quote_name(name), name, manager.functions())
+    if statement.extended:
+        raise UnsupportedError("DESCRIBE FUNCTION EXTENDED is not supported")
+    function, system, temporary = found
+    rows = [
+        ("is system function", str(system).lower()),
+        ("is temporary", str(temporary).lower()),
+    ]
+    if function.identifier:
+        rows.append(("class name", function.identifier))
+        rows.append(("function language", function.language))
+    return Listing(("info name", "info value"), tuple(rows))
+
+
 def _describe(statement: Describe, manager: CatalogManager, types: Types) -> Listing:
     match statement.kind:
         case "TABLE":
@@ -354,10 +379,5 @@ def _describe(statement: Describe, manager: CatalogManager, types: Types) -> Lis
                 rows += [(f"option:{key}", value) for key, value in database.options]
             return Listing(("info name", "info value"), tuple(rows))
         case "FUNCTION":
-            function = manager.function(statement.path)
-            if function is None:
-                name = statement.path[-1]
-                raise missing("the function", quote_name(name), name, manager.functions())
-            rows = [("language", function.language), ("identifier", function.identifier)]
-            return Listing(("info name", "info value"), tuple(rows))
+            return _describe_function(statement, manager)
     raise UnsupportedError(f"DESCRIBE {statement.kind} is not supported")

@@ -328,6 +328,15 @@ class CatalogManager:
         catalog = self._catalogs.get(full.catalog)
         return None if catalog is None else catalog.function(full.database, full.name)
 
+    def found_function(self, path: Path) -> tuple[CatalogFunction, bool, bool] | None:
+        """Return the function of a name, whether it is a system function, and whether temporary."""
+        system = self.system_function(path[0]) if len(path) == 1 else None
+        if system is not None:
+            return system, True, True
+        found = self.function(path)
+        temporary = _lower(self.qualify(path)) in self._temporary_functions
+        return None if found is None else (found, False, temporary)
+
     def create_function(
         self,
         path: Path,
@@ -369,8 +378,8 @@ class CatalogManager:
         temporary: bool = False,
         system: bool = False,
         if_exists: bool = False,
-    ) -> None:
-        """Drop a function."""
+    ) -> bool:
+        """Drop a function; return whether there was one."""
         full = _lower(self.qualify(path))
         if system:
             gone = self._system_functions.pop(full.name, None)
@@ -385,6 +394,7 @@ class CatalogManager:
             kind = "temporary system " if system else "temporary " if temporary else ""
             shown = quote_name(full.name) if system else full
             raise missing(f"the {kind}function", shown, full.name, self.functions())
+        return gone is not None
 
 
 def _lower(path: ObjectPath) -> ObjectPath:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from sqlglot import exp
+from sqlglot.generator import Generator
 
 
 class TypeName(exp.Expression):
@@ -59,3 +60,30 @@ class WindowBorder(exp.Expression):
     """A border of the window that ``this`` (a Column) names; ``border``: such as START."""
 
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "border": True}
+
+
+class FunctionCall(exp.Expression, exp.Condition):
+    """A call of a function of a user; ``this``: its ``PythonFunction``.
+
+    ``row_names``: the arguments are given as one row, with these names (a tuple).
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": False, "row_names": False}
+
+
+def _typed_literal(generator: Generator, node: exp.Expr) -> str:
+    return f"{generator.sql(node, 'to')} {generator.sql(node, 'this')}"
+
+
+def _function_call(generator: Generator, node: exp.Expr) -> str:
+    return f"{node.this.name}({generator.expressions(node, flat=True)})"
+
+
+# Errors show trees by ``tree.sql()``; sqlglot's own generator raises for classes it does not know.
+Generator.TRANSFORMS.update(
+    {
+        FunctionCall: _function_call,
+        TypeName: lambda generator, node: str(node.this),
+        TypedLiteral: _typed_literal,
+    }
+)

@@ -8,6 +8,7 @@ from headrace.errors import SqlValidationError
 from headrace.sql.aggregates.table import find_aggregate
 from headrace.sql.convert import Converter
 from headrace.sql.expressions import Expression
+from headrace.sql.python_function import Functions
 from headrace.sql.refusals import refuse
 from headrace.sql.resolve.calls import call_name
 from headrace.sql.resolve.scope import Scope
@@ -16,8 +17,8 @@ from headrace.sql.resolve.scope import Scope
 class ScopeConverter(Converter):
     """Makes typed expressions of trees; says what is near a name that is no column."""
 
-    def __init__(self, scope: Scope, text: str = "") -> None:
-        super().__init__(scope.find, text)
+    def __init__(self, scope: Scope, text: str = "", functions: Functions | None = None) -> None:
+        super().__init__(scope.find, text, functions)
         self._columns = scope
 
     def _path(self, names: tuple[str, ...]) -> Expression:

@@ -7,16 +7,19 @@ them. In the tree of the query, keys and aggregates are replaced by columns of t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
-from headrace.sql.aggregates.table import AggregateFunction, find_aggregate
+from headrace.sql.aggregates.table import AggregateFunction, find_aggregate, of_user
+from headrace.sql.calls import resolve_python_call
 from headrace.sql.convert import Converter
-from headrace.sql.dialect.nodes import TypeName
+from headrace.sql.dialect.nodes import FunctionCall, TypeName
 from headrace.sql.expressions import ColumnRef, Expression, Literal
+from headrace.sql.functions.table import FUNCTIONS
+from headrace.sql.python_function import Functions, PythonFunction
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import Aggregate, AggregateCall, Calc, Column, Expand, Rel
 from headrace.sql.resolve.calls import call_name
@@ -56,8 +59,33 @@ def aggregate_of(node: exp.Expr) -> AggregateFunction | None:
     """Return the aggregate function that a node calls; None: it calls none."""
     if isinstance(node, exp.Filter):
         return aggregate_of(node.this)
+    if isinstance(node, FunctionCall):
+        return of_user(node.this) if node.this.kind == "aggregate" else None
     name = call_name(node)
     return None if name is None else find_aggregate(name)
+
+
+def with_functions(node: exp.Expr, functions: Functions) -> exp.Expr:
+    """Return the tree with the calls of users' aggregate functions, which it names, resolved."""
+
+    def function_of(each: exp.Expr) -> PythonFunction | None:
+        name = call_name(each)
+        if name is None:
+            return None
+        found = functions.system_function(name)
+        if found is None and find_aggregate(name) is None and name.upper() not in FUNCTIONS:
+            found = functions.function((name,))
+        return found if found is not None and found.kind == "aggregate" else None
+
+    def change(each: exp.Expr) -> exp.Expr:
+        found = function_of(each)
+        if found is None:
+            return each
+        return FunctionCall(this=found, expressions=each.expressions)
+
+    if not any(function_of(each) for each in node.find_all(exp.Anonymous)):
+        return node
+    return node.transform(change)
 
 
 @dataclass
@@ -144,13 +172,7 @@ class Grouping:
         """Return the aggregation, of what has been added."""
         names, expressions = (*self.inputs.values(),), (*self.inputs,)
         before = Calc(self.rel, names, expressions)
-        calls = tuple(
-            AggregateCall(
-                name, each.function, each.arguments, each.type, each.distinct, each.filter,
-                each.options,
-            )
-            for each, name in self.calls.items()
-        )  # fmt: skip
+        calls = tuple(replace(each, name=name) for each, name in self.calls.items())
         if not self._expands:
             return Aggregate(before, tuple(self.keys), calls)
         copies = tuple(map(self._copy, self.keys))
@@ -228,6 +250,12 @@ class Grouping:
                 hint="compute the inner one in a subquery",
             )
         converted = [self.converter.expression(each) for each in arguments]
+        row_names = None
+        if function.python is not None:
+            if distinct:
+                refuse(f"DISTINCT in the aggregate function {function.name} of a user")
+            row_names = node.args.get("row_names")
+            converted = [*resolve_python_call(function.python, converted, row_names).arguments]
         types = [each.type for each in converted]
         kind = function.type(types)
         if kind is None:
@@ -243,10 +271,12 @@ class Grouping:
             "",
             function.name,
             tuple(self._input(each) for each in values),
-            without_attribute(self._fitted(kind, values, kept)),
+            without_attribute(kind if function.python else self._fitted(kind, values, kept)),
             distinct and function.name not in ("MIN", "MAX"),
             kept,
             options,
+            function.python,
+            row_names,
         )
         name = self.calls.get(call)
         if name is None:

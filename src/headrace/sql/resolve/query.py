@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
-from headrace.sql.calls import cast
+from headrace.sql.calls import cast, resolve_call
 from headrace.sql.coercion import common_type
-from headrace.sql.expressions import Expression, Literal
+from headrace.sql.expressions import Expression, Literal, implementations
+from headrace.sql.python_function import Functions, NoFunctions
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import Aggregate, Calc, Column, Rel, Sort, Union, Values, reference
 from headrace.sql.resolve.columns import ScopeConverter
@@ -20,11 +21,12 @@ from headrace.sql.resolve.grouping import (
     find_aggregates,
     require_comparable,
     scope_of,
+    with_functions,
 )
 from headrace.sql.resolve.scope import Scope, Source, unique_names
 from headrace.sql.resolve.sources import SourceResolver, Tables
 from headrace.sql.rules.windows import with_window_aggregates
-from headrace.sql.types import BooleanType
+from headrace.sql.types import BooleanType, RowType
 
 
 @dataclass
@@ -34,6 +36,7 @@ class QueryResolver:
     tables: Tables
     batch: bool = False
     ctes: dict[str, Rel] = field(default_factory=dict)
+    functions: Functions = field(default_factory=NoFunctions)
 
     def resolve(self, node: exp.Expr) -> Rel:
         """Return the plan of a query.
@@ -65,7 +68,7 @@ class QueryResolver:
             return self
         if clause.args.get("recursive"):
             refuse("WITH RECURSIVE")
-        inner = QueryResolver(self.tables, self.batch, dict(self.ctes))
+        inner = replace(self, ctes=dict(self.ctes))
         for each in clause.expressions:
             rel = inner.query(each.this)
             names = [column.name for column in each.args["alias"].args.get("columns") or ()]
@@ -78,6 +81,9 @@ class QueryResolver:
         for clause, name in _REFUSED_CLAUSES.items():
             if node.args.get(clause):
                 refuse(name)
+        made = with_functions(node, self.functions)
+        assert isinstance(made, exp.Select)
+        node = made
         rel, scope = SourceResolver(self).from_clause(node)
         converter = self.converter(scope)
         where = node.args.get("where")
@@ -103,7 +109,7 @@ class QueryResolver:
 
     def converter(self, scope: Scope) -> ScopeConverter:
         """Return what makes expressions over the columns of a scope."""
-        return ScopeConverter(scope)
+        return ScopeConverter(scope, functions=self.functions)
 
     def _items(self, node: exp.Select, scope: Scope) -> list[tuple[str, exp.Expr]]:
         """Return the names and trees of SELECT, with each ``*`` expanded."""
@@ -169,6 +175,8 @@ class QueryResolver:
         for row in node.expressions:
             trees = row.expressions if isinstance(row, exp.Tuple) else [row]
             rows.append([converter.expression(each) for each in trees])
+            if implementations(rows[-1]):
+                refuse("a function of a user in VALUES", row.sql()[:100])
         if len({len(row) for row in rows}) > 1:
             raise SqlValidationError("the rows of VALUES have different numbers of values")
         types = [common_type([row[place].type for row in rows]) for place in range(len(rows[0]))]
@@ -269,6 +277,16 @@ def renamed(rel: Rel, names: Sequence[str]) -> Rel:
             f"{len(names)} names are given to {len(columns)} columns: {', '.join(names)}"
         )
     return Calc(rel, tuple(names), tuple(map(reference, columns)))
+
+
+def flattened(rel: Rel) -> Rel:
+    """Return the rows with the fields of a single column of rows as columns."""
+    (column,) = rel.columns
+    if not isinstance(column.type, RowType):
+        return rel
+    names = tuple(each.name for each in column.type.fields)
+    fields = tuple(resolve_call("FIELD", [reference(column)], (name,)) for name in names)
+    return Calc(rel, names, fields)
 
 
 def _is_like(column: Column, wanted: Column) -> bool:

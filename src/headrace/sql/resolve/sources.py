@@ -9,16 +9,36 @@ from sqlglot import exp
 
 from headrace.errors import SqlValidationError
 from headrace.sql.convert import Converter
-from headrace.sql.dialect.nodes import Descriptor, JoinTree, PlanTable, RowPattern, TableArgument
+from headrace.sql.dialect.nodes import (
+    Descriptor,
+    FunctionCall,
+    JoinTree,
+    PlanTable,
+    RowPattern,
+    TableArgument,
+)
 from headrace.sql.expressions import ColumnRef, Literal
 from headrace.sql.refusals import refuse
-from headrace.sql.rel import Column, Columns, Rel, Unnest, Values, Window, WindowKind, WindowSpec
+from headrace.sql.rel import (
+    Calc,
+    Column,
+    Columns,
+    Correlate,
+    Rel,
+    Unnest,
+    Values,
+    Window,
+    WindowKind,
+    WindowSpec,
+    reference,
+)
 from headrace.sql.resolve.calls import call_name
 from headrace.sql.resolve.scope import Scope, Source, unique_names
 from headrace.sql.types import (
     INT,
     AnyTimestampType,
     ArrayType,
+    BooleanType,
     MapType,
     MultisetType,
     RowType,
@@ -34,6 +54,9 @@ _WINDOWS: dict[str, tuple[WindowKind, tuple[str, ...]]] = {
     "SESSION": ("SESSION", ("DATA", "TIMECOL", "GAP")),
 }
 """The window functions, and the names of their arguments."""
+
+_CALLS = (exp.Anonymous, exp.Dot, FunctionCall)
+"""Trees of calls of table functions."""
 
 _ONE_ROW = Values(((Literal(INT, 0),),), (Column("$row", INT),))
 """What a SELECT without FROM reads; no query can name its column."""
@@ -92,9 +115,35 @@ class SourceResolver:
         always = condition is None or (isinstance(condition, exp.Boolean) and condition.this)
         if isinstance(join.this, exp.Unnest) and side in ("", "LEFT") and always:
             return self._unnested(rel, scope, join.this, outer=side == "LEFT")
-        if isinstance(join.this, exp.Lateral):
-            refuse("LATERAL TABLE", join.sql()[:100])
+        if isinstance(join.this, exp.Lateral) and side in ("", "LEFT"):
+            inside, alias = join.this.this, join.this.args.get("alias")
+            if isinstance(inside, exp.Unnest) and always:
+                inside.set("alias", alias)
+                return self._unnested(rel, scope, inside, outer=side == "LEFT")
+            if isinstance(inside, _CALLS):
+                if side == "LEFT" and not always:
+                    refuse("LEFT JOIN LATERAL TABLE with a condition", join.sql()[:100])
+                made = self._correlated(rel, scope, inside, alias, outer=side == "LEFT")
+                return made if condition is None or always else self._filtered(*made, condition)
         refuse("a join", join.sql()[:100])
+
+    def _filtered(self, rel: Rel, scope: Scope, tree: exp.Expr) -> tuple[Rel, Scope]:
+        condition = self._queries.converter(scope).expression(tree)
+        if not isinstance(condition.type, BooleanType):
+            raise SqlValidationError(f"ON needs a condition, not {condition.type}: {tree.sql()}")
+        names = tuple(column.name for column in rel.columns)
+        return Calc(rel, names, tuple(map(reference, rel.columns)), condition), scope
+
+    def _correlated(
+        self, rel: Rel, scope: Scope, node: exp.Expr, alias: exp.Expr | None, outer: bool
+    ) -> tuple[Rel, Scope]:
+        call = self._queries.converter(scope).table_call(node)
+        assert isinstance(call.type, RowType)
+        added = tuple(Column(each.name, each.type) for each in call.type.fields)
+        if outer:
+            added = tuple(Column(each.name, each.type.with_nullable(True)) for each in added)
+        columns, source = _named_source(rel, added, alias, call.function.name)
+        return Correlate(rel, call, columns, outer), Scope((*scope.sources, source))
 
     def _unnested(self, rel: Rel, scope: Scope, node: exp.Unnest, outer: bool) -> tuple[Rel, Scope]:
         (tree,) = node.expressions
@@ -108,14 +157,7 @@ class SourceResolver:
         if outer:
             added = tuple(Column(each.name, each.type.with_nullable(True)) for each in added)
         alias = node.args.get("alias")
-        given = [] if alias is None else [each.name for each in alias.args.get("columns") or ()]
-        if given and len(given) != len(added):
-            raise SqlValidationError(f"UNNEST gives {len(added)} columns, not {len(given)}")
-        names = tuple(given) or tuple(column.name for column in added)
-        taken = [column.name for column in rel.columns]
-        inner = unique_names([*taken, *names])[len(taken) :]
-        columns = tuple(Column(name, each.type) for name, each in zip(inner, added, strict=True))
-        source = Source(None if alias is None else alias.name, names, columns)
+        columns, source = _named_source(rel, added, alias, "UNNEST")
         made = Unnest(rel, expression, columns, outer, ordinality)
         return made, Scope((*scope.sources, source))
 
@@ -144,15 +186,22 @@ class SourceResolver:
                 return self._queries.values(node), None
             case PlanTable():
                 return node.args["this"], None
-            case exp.Lateral():
-                refuse("LATERAL TABLE")
+            case exp.Lateral() | exp.Table() if isinstance(node.this, _CALLS):
+                name = (call_name(node.this) or "").upper()
+                if name not in _WINDOWS:
+                    return self._only_correlated(node.this), None
+                return self._call(node.this), None
             case exp.Table() if isinstance(node.this, exp.Identifier):
                 return self._table(node)
-            case exp.Table():
-                return self._call(node.this), None
             case RowPattern():
                 refuse("MATCH_RECOGNIZE")
         refuse("this kind of table", node.sql()[:100])
+
+    def _only_correlated(self, node: exp.Expr) -> Rel:
+        """Return the rows of a table function that is called once, with constants."""
+        made, scope = self._correlated(_ONE_ROW, Scope(()), node, None, outer=False)
+        columns = scope.columns
+        return Calc(made, tuple(each.name for each in columns), tuple(map(reference, columns)))
 
     def _table(self, node: exp.Table) -> tuple[Rel, str]:
         if node.args.get("version"):
@@ -169,8 +218,6 @@ class SourceResolver:
 
     def _call(self, call: exp.Expr) -> Rel:
         name = (call_name(call) or "").upper()
-        if name not in _WINDOWS:
-            refuse(f"the table function {name or call.sql()[:50]}")
         kind, parameters = _WINDOWS[name]
         arguments = _named(name, call.expressions, parameters)
         rel, keys = self._data(arguments, name)
@@ -221,6 +268,20 @@ def length_ms(queries: Queries, node: exp.Expr, name: str) -> int:
             hint="INTERVAL '10' MINUTE",
         )
     return int(found.value)
+
+
+def _named_source(
+    rel: Rel, added: Columns, alias: exp.Expr | None, what: str
+) -> tuple[Columns, Source]:
+    """Return columns that are added to a relation, with names of their own, and their source."""
+    given = [] if alias is None else [each.name for each in alias.args.get("columns") or ()]
+    if given and len(given) != len(added):
+        raise SqlValidationError(f"{what} gives {len(added)} columns, not {len(given)}")
+    names = tuple(given) or tuple(column.name for column in added)
+    taken = [column.name for column in rel.columns]
+    inner = unique_names([*taken, *names])[len(taken) :]
+    columns = tuple(Column(name, each.type) for name, each in zip(inner, added, strict=True))
+    return columns, Source(None if alias is None else alias.name, names, columns)
 
 
 def _columns_of_elements(kind: SqlType) -> Columns | None:

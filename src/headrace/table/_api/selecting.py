@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
-from headrace.sql.dialect.nodes import PlanTable, TypeName, WindowBorder
+from headrace.sql.dialect.nodes import FunctionCall, PlanTable, TypeName, WindowBorder
 from headrace.sql.rel import Rel
 from headrace.sql.resolve.calls import call_name
 from headrace.sql.resolve.grouping import aggregate_of
@@ -56,6 +56,8 @@ def expanded(trees: Iterable[exp.Expr], names: Sequence[str]) -> Iterator[exp.Ex
             left_out = set(_chosen(tree, names))
             chosen = [name for name in names if name not in left_out]
         else:
+            for call in tree.find_all(FunctionCall):
+                call.set("expressions", [*expanded(call.expressions, names)])
             yield tree
             continue
         yield from map(column, chosen)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Protocol, cast
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._windows.session_assigners import EventTimeSessionWindows
 from headrace.datastream.data_stream import DataStream
 from headrace.errors import SqlValidationError
-from headrace.operators.columns.accumulator import Aggregated
+from headrace.operators.columns.accumulator import Accumulator, Aggregated
 from headrace.operators.columns.calc import BatchFunction, CalcSpec
 from headrace.operators.columns.changelog_normalize import ChangelogNormalizeSpec
 from headrace.operators.columns.constraints import NotNullSpec
@@ -23,9 +23,10 @@ from headrace.operators.columns.window_zones import LocalTime
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.operator import OperatorSpec
 from headrace.sql.aggregates.table import find_aggregate, make_accumulator
-from headrace.sql.expressions import Call, Expression, walk
+from headrace.sql.expressions import Call, Expression, PythonCall, walk
 from headrace.sql.functions.table import FUNCTIONS
 from headrace.sql.projection import Projection
+from headrace.sql.python_function import AggregateImplementation, PythonFunction, Signature
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import (
     Aggregate,
@@ -34,7 +35,9 @@ from headrace.sql.rel import (
     ChangelogNormalize,
     Column,
     Columns,
+    Correlate,
     Expand,
+    OverInput,
     Rel,
     Scan,
     Sort,
@@ -48,12 +51,12 @@ from headrace.sql.rel import (
     arrow_schema,
     reference,
 )
-from headrace.sql.repeating import AssignedWindows, GroupingSets, Unnested
+from headrace.sql.repeating import AssignedWindows, Correlated, GroupingSets, Unnested
 from headrace.sql.rules.changelog import INSERTS, changelog_mode
 from headrace.sql.rules.normalize import with_normalized_sources
 from headrace.sql.rules.one_group import ALL, with_a_group, with_constant_key
 from headrace.sql.rules.windows import with_window_aggregates
-from headrace.sql.types import BOOLEAN, TimestampLtzType
+from headrace.sql.types import BOOLEAN, SqlType, TimestampLtzType
 from headrace.table._planning.watermarks import WATERMARK, constant_delay_ms, strategy_of
 from headrace.table._planning.windows import SessionRows, check_aggregates, slices_of
 
@@ -149,6 +152,9 @@ class Lowering:
                 return self._repeated(rel.input, GroupingSets(rel), "Expand")
             case Unnest():
                 return self._repeated(rel.input, Unnested(rel, self._time_zone), "Unnest")
+            case Correlate():
+                self._check_deterministic(rel, (rel.call,))
+                return self._repeated(rel.input, Correlated(rel, self._time_zone), "Correlate")
             case Window() if rel.window.kind != "SESSION":
                 windows = AssignedWindows(rel, self._time_zone)
                 return self._repeated(rel.input, windows, "WindowTableFunction")
@@ -179,6 +185,13 @@ class Lowering:
         if isinstance(kind, TimestampLtzType) and self._time_zone != "UTC":
             refuse(f"a window over {kind.summary} in the time zone {self._time_zone}")
 
+    def _check_deterministic(self, rel: OverInput, computed: Sequence[Expression]) -> None:
+        """Refuse results that could not be taken back: they would differ from those given."""
+        for each in (each for expression in computed for each in walk(expression)):
+            changes = isinstance(each, PythonCall) and not each.function.deterministic
+            if changes and self.mode(rel.input) != INSERTS:
+                refuse(f"the function {each} over rows that change, as it is not deterministic,")
+
     def _watermark(self, rel: Watermark) -> DataStream:
         columns = rel.input.columns
         names, expressions = [c.name for c in columns], [*map(reference, columns)]
@@ -195,8 +208,10 @@ class Lowering:
 
     def _calc(self, rel: Calc, time: str | None = None) -> DataStream:
         columns = rel.input.columns
-        for each in rel.expressions if rel.condition is None else (*rel.expressions, rel.condition):
+        computed = rel.expressions if rel.condition is None else (*rel.expressions, rel.condition)
+        for each in computed:
             _refuse_random(each)
+        self._check_deterministic(rel, computed)
         function = Projection(columns, rel.names, rel.expressions, rel.condition, self._time_zone)
         spec = CalcSpec(function, arrow_schema(columns), time)
         stream = self.lower(rel.input)._add(spec, call_site(), "sql")
@@ -204,6 +219,12 @@ class Lowering:
 
     def _aggregate(self, rel: Aggregate) -> DataStream:
         given = self.mode(rel.input)
+        for call in rel.calls:
+            if not self._batch and call.python and _implementation(call.python).vectorised:
+                refuse(
+                    f"the vectorised aggregate function {call.function} in a stream, not in"
+                    " windows,"
+                )
         if rel.keys:
             before, keys = rel.input, rel.keys
         elif self._batch:
@@ -233,6 +254,10 @@ class Lowering:
         types = {column.name: column.type for column in columns}
         made = []
         for call in calls:
+            if call.python is not None:
+                accumulator = self._python_accumulator(call, call.python, types, retracts)
+                made.append(Aggregated(accumulator, call.arguments, call.filter))
+                continue
             function = find_aggregate(call.function)
             assert function is not None, call
             accumulator = make_accumulator(
@@ -245,6 +270,20 @@ class Lowering:
             )
             made.append(Aggregated(accumulator, call.arguments, call.filter))
         return tuple(made)
+
+    def _python_accumulator(
+        self,
+        call: AggregateCall,
+        function: PythonFunction,
+        types: Mapping[str, SqlType],
+        retracts: bool,
+    ) -> Accumulator:
+        implementation = _implementation(function)
+        if retracts and implementation.lacks_retract:
+            refuse(f"the aggregate function {call.function} without retract, over rows that change")
+        arguments = tuple(types[name] for name in call.arguments)
+        signature = Signature(call.function, arguments, call.type, call.row_names)
+        return implementation.accumulator(signature, self._time_zone)
 
     def _keyed(
         self, before: Rel, keys: tuple[str, ...], spec: OperatorSpec, rel: Rel
@@ -280,6 +319,10 @@ class Lowering:
 
     def _window_aggregate(self, rel: WindowAggregate) -> DataStream:
         given = self.mode(rel.input)
+        for call in rel.calls:
+            merged = call.python if rel.window.kind == "SESSION" else None
+            if merged is not None and _implementation(merged).lacks_merge:
+                refuse(f"the aggregate function {call.function} without merge, in SESSION windows")
         before, keys = rel.input, rel.keys
         window = rel.window
         if not (self._batch or window.grouped) and window.size_ms % (window.slide_ms or 1):
@@ -353,6 +396,10 @@ class Lowering:
         stream = windowed.apply(function).uid(identity(rel))
         stream = stream.set_description(f"WindowTableFunction({rel.window})")
         return self._select(stream, rel.columns, rel.columns)
+
+
+def _implementation(function: PythonFunction) -> AggregateImplementation:
+    return cast(AggregateImplementation, function.implementation)
 
 
 def _refuse_random(expression: Expression) -> None:

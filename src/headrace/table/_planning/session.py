@@ -24,6 +24,7 @@ from headrace.sql.catalog.manager import CatalogManager
 from headrace.sql.catalog.objects import CatalogTable, CatalogView, ObjectPath, PlanView
 from headrace.sql.explain import explain
 from headrace.sql.parsing import parse
+from headrace.sql.python_function import PythonFunction
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import Column, Columns, Rel, StreamRows, StreamScan
 from headrace.sql.resolve.fitting import fitted_insert
@@ -32,6 +33,7 @@ from headrace.sql.resolve.scope import Scope, Source
 from headrace.sql.resolve.sources import options_of
 from headrace.sql.resolve.tables import read_columns, table_plan
 from headrace.sql.types import BIGINT, BOOLEAN, STRING, SqlType
+from headrace.table._functions.registry import definition_of
 from headrace.table._planning.lower import Lowering
 from headrace.table._planning.sinks import TableSinks, required_of_result
 from headrace.table._planning.streams import TableStreams
@@ -84,7 +86,9 @@ class SqlSession:
     def resolver(self, database: tuple[str, str] | None = None) -> QueryResolver:
         """Return a resolver of queries whose names are those of a database; None: the current."""
         current = (self.catalogs.current_catalog, self.catalogs.current_database)
-        return QueryResolver(_Relations(self, database or current), self.batch)
+        names = database or current
+        functions = _Functions(self.catalogs, names)
+        return QueryResolver(_Relations(self, names), self.batch, functions=functions)
 
     def relation(self, path: ObjectPath, hints: Mapping[str, str]) -> Rel:
         """Return the plan of a table or a view."""
@@ -357,3 +361,23 @@ class _Relations:
             raise SqlValidationError(f"{'.'.join(path)} is no name of a table")
         full = ObjectPath(*self._database[: 3 - len(path)], *path)
         return self._session.relation(full, hints)
+
+
+class _Functions:
+    """The functions of users that the names of a query mean in a database."""
+
+    def __init__(self, catalogs: CatalogManager, database: tuple[str, str]) -> None:
+        self._catalogs = catalogs
+        self._database = database
+
+    def system_function(self, name: str) -> PythonFunction | None:
+        """Return a temporary system function."""
+        found = self._catalogs.system_function(name)
+        return None if found is None else definition_of(found)
+
+    def function(self, path: Sequence[str]) -> PythonFunction | None:
+        """Return a function of a catalog."""
+        if not 1 <= len(path) <= 3:
+            return None
+        found = self._catalogs.function(ObjectPath(*self._database[: 3 - len(path)], *path))
+        return None if found is None else definition_of(found)

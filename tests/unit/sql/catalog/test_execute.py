@@ -147,7 +147,9 @@ def test_functions(run: Run) -> None:
     )
     assert names_of(run("SHOW USER FUNCTIONS")) == ["f", "g", "h"]
     run("DROP FUNCTION f; DROP TEMPORARY SYSTEM FUNCTION h")
-    assert names_of(run("SHOW FUNCTIONS")) == ["g"]
+    assert names_of(run("SHOW USER FUNCTIONS")) == ["g"]
+    assert {"g", "UPPER", "SUM"} <= set(names_of(run("SHOW FUNCTIONS")))
+    assert names_of(run("SHOW FUNCTIONS LIKE 'g%'")) == ["g"]
     with pytest.raises(UnsupportedError, match="a function in JAVA"):
         run("CREATE FUNCTION j AS 'a.B'")
 

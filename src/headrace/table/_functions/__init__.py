@@ -1,0 +1,1 @@
+"""How functions of users are computed over columns."""
