@@ -113,9 +113,10 @@ def _with_watermark(
             hint=f"add a computed column: {name}_3 AS CAST({name} AS TIMESTAMP(3))",
         )
     expression = converter(_scope_of(rel.columns)).expression(watermark.expression)
-    if not isinstance(expression.type, AnyTimestampType):
+    if not isinstance(expression.type, AnyTimestampType) or expression.type.precision > 3:
         raise SqlValidationError(
-            f"the watermark {watermark.text} is {expression.type}, and no timestamp"
+            f"the watermark {watermark.text} is {expression.type}, not TIMESTAMP(3) or"
+            " TIMESTAMP_LTZ(3)"
         )
     timed = column.type if batch else replace(column.type, attribute="rowtime")
     fields = tuple(Column(each.name, timed) if each == column else each for each in rel.columns)
