@@ -9,6 +9,7 @@ from typing import NoReturn, Protocol
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.connector import Sink, Source
 from headrace.errors import SqlValidationError
+from headrace.operators.columns.calc import BatchFunction
 from headrace.sql.rel import Columns
 
 
@@ -46,11 +47,12 @@ class TableSource:
     """A source of rows (``Row`` with named fields, in the order of the columns).
 
     Its reader should have columns, with the shape ``NamedRows`` and the Arrow types of
-    ``headrace.sql.types.to_arrow``.
+    ``headrace.sql.types.to_arrow``. ``conversion``: makes such columns of others.
     """
 
     source: Source
     mode: ChangelogMode = field(default_factory=ChangelogMode.insert_only)
+    conversion: BatchFunction | None = None
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from headrace.sql.resolve.scope import Scope, Source
 from headrace.sql.resolve.sources import options_of
 from headrace.sql.resolve.tables import read_columns, table_plan
 from headrace.sql.types import BIGINT, BOOLEAN, STRING, SqlType
+from headrace.table._connectors.spark import catalog as spark
 from headrace.table._planning.lower import Lowering
 from headrace.table._planning.sinks import TableSinks, required_of_result
 from headrace.table._planning.streams import TableStreams
@@ -171,6 +172,8 @@ class SqlSession:
                 return text_result(self._explain(statement))
             case parsed.Unsupported():
                 raise UnsupportedError(f"{statement.name} is not supported: {statement.reason}")
+            case parsed.CreateCatalog() if dict(statement.options).get("type") == spark.TYPE:
+                return self._create_spark_catalog(statement)
             case parsed.CreateTable() if statement.query is not None:
                 return self._create_as(statement, statement.query)
             case (
@@ -187,6 +190,14 @@ class SqlSession:
             ):
                 return self._define(statement)
         refuse(type(statement).__name__)
+
+    def _create_spark_catalog(self, statement: parsed.CreateCatalog) -> TableResult:
+        if statement.name not in self.catalogs.catalogs() or not statement.if_not_exists:
+            from headrace.runners.launch import spark_tables
+
+            made = spark.SparkCatalog(spark_tables(self.env._configuration))
+            self.catalogs.register_catalog(statement.name, made)
+        return done()
 
     def _create_as(self, statement: parsed.CreateTable, query: exp.Expr) -> TableResult:
         """Create a table, and start the job that writes a query's rows into it."""
