@@ -11,7 +11,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.common._options import catalogue as options
 from headrace.common._options.metric_reporters import read_reporters
@@ -43,6 +43,9 @@ from headrace.runtime.pacing import Pace
 from headrace.runtime.program import JobProgram, Settings
 from headrace.runtime.queries import queryable_vertices
 from headrace.tracebacks import format_error
+
+if TYPE_CHECKING:
+    from headrace.runners.spark.tables import SparkTables
 
 DEFAULT_NAME = "Headrace Streaming Job"
 _LOCAL_RECORDS_PER_BATCH = 50_000
@@ -242,6 +245,25 @@ def _planned_parallelism(configuration: Configuration) -> ChooseParallelism:
         return configured or running_cores() or _local_cores()
 
     return parallelism
+
+
+def spark_tables(configuration: Configuration | None = None) -> SparkTables:
+    """Return the tables of Spark's catalog, of the session that jobs run in.
+
+    ``configuration``: of the session that is started; None: there is one.
+
+    Raises:
+        PlanError: jobs run in this process, without Spark.
+    """
+    given = Configuration() if configuration is None else configuration
+    if _is_local(given):
+        raise PlanError(
+            "Spark's catalog needs Spark, and jobs run in this process",
+            hint="do not set execution.target to local",
+        )
+    from headrace.runners.spark.tables import SparkTables
+
+    return SparkTables(options.spark_settings(given.to_dict()))
 
 
 def _metric_reporting(configuration: Configuration) -> Sequence[JobObserver]:

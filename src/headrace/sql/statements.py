@@ -160,7 +160,7 @@ class CreateTable(Statement):
     """CREATE TABLE.
 
     ``query``: of CREATE TABLE … AS; ``query_columns``: its columns in another order, if the
-    definition has only names.
+    definition has only names. ``must_exist``: REPLACE TABLE, of a table that is there.
     """
 
     path: Path
@@ -175,6 +175,7 @@ class CreateTable(Statement):
     temporary: bool = False
     if_not_exists: bool = False
     replace: bool = False
+    must_exist: bool = False
     query: exp.Expr | None = None
     query_columns: tuple[str, ...] = ()
 

@@ -16,7 +16,16 @@ from headrace.sql.statements import (
     MetadataColumn,
     PhysicalColumn,
 )
-from headrace.sql.types import quote_name
+from headrace.sql.types import (
+    ArrayType,
+    MapType,
+    MonthIntervalType,
+    MultisetType,
+    RowType,
+    SecondIntervalType,
+    SqlType,
+    quote_name,
+)
 
 _DEFAULT = {
     "CONSTRAINTS": "INCLUDING",
@@ -190,6 +199,11 @@ def checked(table: CatalogTable) -> CatalogTable:
     if not names:
         raise CatalogError("a table has at least one column")
     _check_unique(names, "column")
+    for each in table.columns:
+        if not isinstance(each, ComputedColumn) and _has_interval(each.type):
+            raise CatalogError(f"the column {quote_name(each.name)} is an INTERVAL: none is stored")
+    keys = [each.key or each.name for each in table.columns if isinstance(each, MetadataColumn)]
+    _check_unique(keys, "metadata key")
     if table.watermark is not None and table.watermark.column[0] not in names:
         raise missing_column("the table", table.watermark.column[0], names, "the watermark's")
     for name in table.partitioned_by:
@@ -200,6 +214,19 @@ def checked(table: CatalogTable) -> CatalogTable:
             if name not in names:
                 raise missing_column("the table", name, names, "DISTRIBUTED BY:")
     return _with_key(table, names)
+
+
+def _has_interval(kind: SqlType) -> bool:
+    match kind:
+        case MonthIntervalType() | SecondIntervalType():
+            return True
+        case ArrayType() | MultisetType():
+            return _has_interval(kind.element)
+        case MapType():
+            return _has_interval(kind.key) or _has_interval(kind.value)
+        case RowType():
+            return any(_has_interval(each.type) for each in kind.fields)
+    return False
 
 
 def _with_key(table: CatalogTable, names: list[str]) -> CatalogTable:

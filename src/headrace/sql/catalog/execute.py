@@ -60,12 +60,15 @@ class Types:
     """What the resolver knows of types, for the statements that need it.
 
     ``of_query``: the columns of the tree of a query; ``of_view``: those of a view's query;
-    ``of_computed``: the type of a computed column of a table.
+    ``of_computed``: the type of a computed column of a table. ``check``: raises the error of a
+    table whose expressions are wrong. ``batch``: whether no column is an event time.
     """
 
     of_query: Callable[[exp.Expr], Columns]
     of_view: Callable[[CatalogView], Columns]
     of_computed: Callable[[CatalogTable, ComputedColumn], SqlType]
+    check: Callable[[CatalogTable], None]
+    batch: bool = False
 
 
 def execute(statement: Statement, manager: CatalogManager, types: Types) -> Listing | None:
@@ -118,9 +121,11 @@ def create_table(statement: CreateTable, manager: CatalogManager, types: Types) 
         selected = tuple(
             PhysicalColumn(each.name, each.type) for each in types.of_query(statement.query)
         )
+    table = define_table(statement, base=base, selected=selected)
+    types.check(table)
     return manager.create_relation(
         statement.path,
-        define_table(statement, base=base, selected=selected),
+        table,
         temporary=statement.temporary,
         if_not_exists=statement.if_not_exists,
         replace=statement.replace,
@@ -251,7 +256,9 @@ def _alter_relation(statement: Alter, manager: CatalogManager, types: Types) -> 
         manager.replace_relation(found.path, view)
     else:
         assert isinstance(found.relation, CatalogTable)
-        manager.replace_relation(found.path, alter_table(found.relation, change))
+        table = alter_table(found.relation, change)
+        types.check(table)
+        manager.replace_relation(found.path, table)
 
 
 # SHOW and DESCRIBE
@@ -276,6 +283,8 @@ def show(statement: Show, manager: CatalogManager, types: Types) -> Listing:
             return Listing(("current database name",), ((manager.current_database,),))
         case "CREATE TABLE" | "CREATE VIEW":
             return _show_create(statement, manager)
+        case "PARTITIONS":
+            return _show_partitions(statement, manager)
         case "COLUMNS":
             described = _described(manager.relation(statement.path), types)
             rows = tuple(row for row in described.rows if _kept(statement, row[0]))
@@ -284,6 +293,13 @@ def show(statement: Show, manager: CatalogManager, types: Types) -> Listing:
         raise UnsupportedError(f"SHOW {what} is not supported")
     names = _names_of(statement, manager)
     return Listing((_LISTED[what],), tuple((each,) for each in names if _kept(statement, each)))
+
+
+def _show_partitions(statement: Show, manager: CatalogManager) -> Listing:
+    """Return no partitions: catalogs keep none, and folders of files are their connector's."""
+    if not manager.table(statement.path).partitioned_by:
+        raise CatalogError(f"the table {manager.qualify(statement.path)} has no partitions")
+    return Listing(("partition name",), ())
 
 
 def _names_of(statement: Show, manager: CatalogManager) -> list[str]:
@@ -338,7 +354,9 @@ def _show_create(statement: Show, manager: CatalogManager) -> Listing:
 def _described(found: Found, types: Types) -> Listing:
     match found.relation:
         case CatalogTable() as table:
-            return describe_table(table, lambda column: types.of_computed(table, column))
+            return describe_table(
+                table, lambda column: types.of_computed(table, column), rowtime=not types.batch
+            )
         case CatalogView() as view:
             columns = types.of_view(view)
             named = (

@@ -53,8 +53,14 @@ def matches(pattern: str, text: str, *, case_insensitive: bool = False) -> bool:
 # DESCRIBE
 
 
-def describe_table(table: CatalogTable, type_of: Callable[[ComputedColumn], SqlType]) -> Listing:
-    """Return DESCRIBE of a table; ``type_of`` gives the types of computed columns."""
+def describe_table(
+    table: CatalogTable, type_of: Callable[[ComputedColumn], SqlType], *, rowtime: bool = True
+) -> Listing:
+    """Return DESCRIBE of a table.
+
+    ``type_of``: gives the types of computed columns. ``rowtime``: whether a column with a watermark
+    is an event time.
+    """
     key = table.primary_key
     keyed = () if key is None else key.columns
     primary = f"PRI({', '.join(keyed)})"
@@ -65,7 +71,8 @@ def describe_table(table: CatalogTable, type_of: Callable[[ComputedColumn], SqlT
         summary = str(kind.with_nullable(True))
         if table.watermark is not None and table.watermark.column == (column.name,):
             watermark = _written(table.watermark.expression)
-            summary = f"{summary.removesuffix(' *ROWTIME*')} *ROWTIME*"
+            if rowtime:
+                summary = f"{summary.removesuffix(' *ROWTIME*')} *ROWTIME*"
         in_key = primary if column.name in keyed else None
         extras = _extras(column)
         comment = column.comment or None

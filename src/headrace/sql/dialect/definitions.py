@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 from headrace.sql.dialect.changes import ChangeReader
@@ -44,6 +45,17 @@ class DefinitionReader(ChangeReader):
             if self.take("CATALOG"):
                 return self._create_catalog(start)
         self.fail()
+
+    def replace(self) -> Statement:
+        """Return a REPLACE TABLE … AS."""
+        start = self.index
+        self.expect("REPLACE")
+        self.expect("TABLE")
+        made = self._create_table(start, temporary=False, replace=True)
+        if made.query is None:
+            self.want("AS")
+            self.fail()
+        return dataclasses.replace(made, must_exist=True)
 
     def _create_table(self, start: int, temporary: bool, replace: bool) -> CreateTable:
         args: dict[str, Any] = {"temporary": temporary, "replace": replace}

@@ -382,6 +382,7 @@ _READERS: dict[str, Callable[[StatementReader], Statement]] = {
     "END": StatementReader._end,
     "EXPLAIN": StatementReader._explain,
     "CREATE": StatementReader.create,
+    "REPLACE": StatementReader.replace,
     "DROP": StatementReader.drop,
     "ALTER": StatementReader.alter,
     "USE": StatementReader._use,

@@ -164,8 +164,9 @@ def _decimal(cursor: Cursor, _: bool) -> SqlType:
     at = cursor.token
     precision = cursor.integer()
     scale = 0
-    if not 1 <= precision <= MAX_PRECISION:
-        cursor.refuse(f"the precision of a DECIMAL is between 1 and {MAX_PRECISION}", at)
+    if precision < 1:
+        cursor.refuse("the precision of a DECIMAL is at least 1", at)
+    precision = min(precision, MAX_PRECISION)  # a wider one becomes the widest, as in Flink
     if cursor.take_symbol(","):
         at = cursor.token
         scale = cursor.integer()

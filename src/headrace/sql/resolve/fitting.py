@@ -43,7 +43,12 @@ def fitted_insert(
         raise SqlValidationError(f"column {both[0]!r} of table {table!r} has two values")
     if len(rel.columns) != len(given):
         _refuse_number(rel.columns, [each for each in columns if each.name in given], table)
-    made = (*map(reference, rel.columns), *constants.values())
+    types = {each.name: each.type for each in columns}
+    values = [
+        each if is_assignable(each.type, types[name]) else cast(each, types[name])
+        for name, each in constants.items()
+    ]
+    made = (*map(reference, rel.columns), *values)
     inner = tuple(f"$c{number}" for number in range(len(made)))
     return fitted(Calc(rel, inner, made), columns, (*given, *constants), table)
 

@@ -98,6 +98,7 @@ class QueryResolver:
         if grouped or any(next(find_aggregates(tree), None) is not None for _, tree in items):
             rel, items, scope = self._group(node, rel, scope, items)
             converter = self.converter(scope)
+        _refuse_bare_null([tree for _, tree in items])
         expressions = [converter.expression(tree) for _, tree in items]
         names = unique_names(name for name, _ in items)
         rel = Calc(rel, names, tuple(expressions))
@@ -174,6 +175,7 @@ class QueryResolver:
         rows = []
         for row in node.expressions:
             trees = row.expressions if isinstance(row, exp.Tuple) else [row]
+            _refuse_bare_null(trees)
             rows.append([converter.expression(each) for each in trees])
             if implementations(rows[-1]):
                 refuse("a function of a user in VALUES", row.sql()[:100])
@@ -326,3 +328,10 @@ def aligned(parts: Sequence[Rel]) -> list[Rel]:
         )
         made.append(Calc(part, tuple(each.name for each in wanted), expressions))
     return made
+
+
+def _refuse_bare_null(trees: Sequence[exp.Expr]) -> None:
+    if any(isinstance(each, exp.Null) for each in trees):
+        raise SqlValidationError(
+            "a NULL on its own has no type, and is no column", hint="CAST(NULL AS STRING)"
+        )

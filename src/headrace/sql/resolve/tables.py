@@ -106,9 +106,10 @@ def with_watermark(
     """
     name = watermarked_column(rel, watermark).name
     expression = converter(scope_of(rel.columns)).expression(watermark.expression)
-    if not isinstance(expression.type, AnyTimestampType):
+    if not isinstance(expression.type, AnyTimestampType) or expression.type.precision > 3:
         raise SqlValidationError(
-            f"the watermark {watermark.text} is {expression.type}, and no timestamp"
+            f"the watermark {watermark.text} is {expression.type}, not TIMESTAMP(3) or"
+            " TIMESTAMP_LTZ(3)"
         )
     return Watermark(rel, name, expression, timed_columns(rel.columns, name, batch))
 

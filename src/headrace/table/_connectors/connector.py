@@ -9,6 +9,7 @@ from typing import NoReturn, Protocol
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.connector import Sink, Source
 from headrace.errors import SqlValidationError
+from headrace.operators.columns.calc import BatchFunction
 from headrace.sql.rel import Columns
 
 
@@ -27,6 +28,7 @@ class TableRequest:
 
     ``columns``: those that the connector has: physical ones, and after them those of ``metadata``.
     ``options``: all of WITH and of hints, but ``connector``. ``batch``: whether the job is one.
+    ``overwrite``: whether it is written by INSERT OVERWRITE.
     """
 
     name: str
@@ -37,6 +39,7 @@ class TableRequest:
     partition_keys: tuple[str, ...] = ()
     batch: bool = False
     time_zone: str = "UTC"
+    overwrite: bool = False
 
 
 @dataclass(frozen=True)
@@ -44,11 +47,12 @@ class TableSource:
     """A source of rows (``Row`` with named fields, in the order of the columns).
 
     Its reader should have columns, with the shape ``NamedRows`` and the Arrow types of
-    ``headrace.sql.types.to_arrow``.
+    ``headrace.sql.types.to_arrow``. ``conversion``: makes such columns of others.
     """
 
     source: Source
     mode: ChangelogMode = field(default_factory=ChangelogMode.insert_only)
+    conversion: BatchFunction | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,16 @@ class Connector(Protocol):
 
     def sink(self, request: TableRequest) -> TableSink:
         """Return the sink of a table; ``source`` has the errors."""
+
+
+def refuse_watermark_options(request: TableRequest) -> None:
+    """Raise the error for options of watermarks, where a connector makes none itself."""
+    found = [key for key in request.options if key.startswith("scan.watermark.")]
+    if found:
+        raise SqlValidationError(
+            f"table {request.name!r} has an unknown option {found[0]!r}",
+            where={"table": request.name, "option": found[0]},
+        )
 
 
 def refuse_to_read(request: TableRequest, connector: str) -> NoReturn:

@@ -22,10 +22,16 @@ from headrace.connector import (
 )
 from headrace.datastream.connectors._indexed import IndexedEnumerator
 from headrace.datastream.formats._file_format import COLUMNS_RECORDS
+from headrace.errors import SqlValidationError
 from headrace.runtime.columns.shapes import NAMED_ROWS
 from headrace.sql.rel import Columns
 from headrace.table._connectors.chunks import as_rows
-from headrace.table._connectors.connector import TableRequest, TableSource, refuse_to_write
+from headrace.table._connectors.connector import (
+    TableRequest,
+    TableSource,
+    refuse_to_write,
+    refuse_watermark_options,
+)
 from headrace.table._connectors.datagen_options import counted_rows, field_options, field_settings
 from headrace.table._connectors.generated import FieldSettings, Rows, field_array
 from headrace.table._options import TableOption, read_options
@@ -46,6 +52,7 @@ class DatagenConnector:
     def source(self, request: TableRequest) -> TableSource:
         """Return a source of generated rows; it ends if a number of rows or a sequence does."""
         declared = [_RATE, _ROWS, _PARALLELISM]
+        refuse_watermark_options(request)
         for column in request.columns:
             declared += field_options(f"fields.{column.name}", column.type, request.options)
         found = read_options(request.name, request.options, declared)
@@ -53,6 +60,11 @@ class DatagenConnector:
             field_settings(request.name, f"fields.{column.name}", column.type, found)
             for column in request.columns
         )
+        if request.batch and found["number-of-rows"] is None:
+            raise SqlValidationError(
+                f"table {request.name!r} does not end, and a batch reads tables that end",
+                hint="say how many rows it has: 'number-of-rows' = '…'",
+            )
         counts = counted_rows(fields)
         if found["number-of-rows"] is not None:
             counts.append(found["number-of-rows"])

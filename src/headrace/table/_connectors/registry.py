@@ -13,6 +13,7 @@ _CONNECTORS = {
     "print": "headrace.table._connectors.print_connector:PrintConnector",
     "kafka": "headrace.table._connectors.kafka.connector:KafkaConnector",
     "upsert-kafka": "headrace.table._connectors.kafka.connector:UpsertKafkaConnector",
+    "spark": "headrace.table._connectors.spark.connector:SparkConnector",
     "blackhole": "headrace.table._connectors.blackhole:BlackholeConnector",
 }
 

@@ -17,9 +17,9 @@ from headrace.common._options.table import (
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.types import row_of
 from headrace.datastream.data_stream import DataStream
-from headrace.errors import SqlValidationError, UnsupportedError
+from headrace.errors import CatalogError, HeadraceError, SqlValidationError, UnsupportedError
 from headrace.sql import statements as parsed
-from headrace.sql.catalog.execute import Types, execute
+from headrace.sql.catalog.execute import Types, create_table, execute
 from headrace.sql.catalog.manager import CatalogManager
 from headrace.sql.catalog.objects import CatalogTable, CatalogView, ObjectPath, PlanView
 from headrace.sql.explain import explain
@@ -33,6 +33,7 @@ from headrace.sql.resolve.scope import Scope, Source
 from headrace.sql.resolve.sources import options_of
 from headrace.sql.resolve.tables import read_columns, table_plan
 from headrace.sql.types import BIGINT, BOOLEAN, STRING, SqlType
+from headrace.table._connectors.spark import catalog as spark
 from headrace.table._functions.registry import definition_of
 from headrace.table._planning.lower import Lowering
 from headrace.table._planning.sinks import TableSinks, required_of_result
@@ -93,6 +94,8 @@ class SqlSession:
     def relation(self, path: ObjectPath, hints: Mapping[str, str]) -> Rel:
         """Return the plan of a table or a view."""
         relation = self.catalogs.relation(path).relation
+        if hints and not isinstance(relation, CatalogTable):
+            raise SqlValidationError(f"{path} is a view, and OPTIONS are those of a table")
         match relation:
             case PlanView():
                 return relation.plan
@@ -186,8 +189,10 @@ class SqlSession:
                 return text_result(self._explain(statement))
             case parsed.Unsupported():
                 raise UnsupportedError(f"{statement.name} is not supported: {statement.reason}")
+            case parsed.CreateCatalog() if dict(statement.options).get("type") == spark.TYPE:
+                return self._create_spark_catalog(statement)
             case parsed.CreateTable() if statement.query is not None:
-                refuse("CREATE TABLE AS")
+                return self._create_as(statement, statement.query)
             case (
                 parsed.CreateTable()
                 | parsed.CreateView()
@@ -203,13 +208,48 @@ class SqlSession:
                 return self._define(statement)
         refuse(type(statement).__name__)
 
-    def _define(self, statement: parsed.Statement) -> TableResult:
-        types = Types(
+    def _create_spark_catalog(self, statement: parsed.CreateCatalog) -> TableResult:
+        if statement.name not in self.catalogs.catalogs() or not statement.if_not_exists:
+            from headrace.runners.launch import spark_tables
+
+            made = spark.SparkCatalog(spark_tables(self.env._configuration))
+            self.catalogs.register_catalog(statement.name, made)
+        return done()
+
+    def _create_as(self, statement: parsed.CreateTable, query: exp.Expr) -> TableResult:
+        """Create a table, and start the job that writes a query's rows into it."""
+        if statement.temporary:
+            refuse("CREATE TEMPORARY TABLE AS")
+        path = self.catalogs.qualify(statement.path)
+        before = self.catalogs.find(path)
+        if before is None and statement.must_exist:
+            raise CatalogError(f"there is no table {path}, which would be replaced")
+        names = tuple(each.name for each in self.resolver().resolve(query).columns)
+        if before is not None and statement.if_not_exists:
+            names = ()  # the rows are written into the table that is there, as in Flink
+        create_table(statement, self.catalogs, self._types)
+        try:
+            insert = parsed.Insert(text=statement.text, target=path, query=query, columns=names)
+            return self._insert([insert])
+        except HeadraceError:
+            if before is None:
+                self.catalogs.drop_relation(path, "table")
+            else:
+                self.catalogs.replace_relation(path, before.relation)
+            raise
+
+    @property
+    def _types(self) -> Types:
+        return Types(
             of_query=lambda tree: self.resolver().resolve(tree).columns,
             of_view=lambda view: self._view(view).columns,
             of_computed=self._computed_type,
+            check=self._check_table,
+            batch=self.batch,
         )
-        listing = execute(statement, self.catalogs, types)
+
+    def _define(self, statement: parsed.Statement) -> TableResult:
+        listing = execute(statement, self.catalogs, self._types)
         if listing is None:
             return done()
         columns = tuple(
@@ -225,6 +265,9 @@ class SqlSession:
         given = read_columns(table)
         scope = Scope((Source(None, tuple(each.name for each in given), given),))
         return self.resolver().converter(scope).expression(column.expression).type
+
+    def _check_table(self, table: CatalogTable) -> None:
+        table_plan(("", "", ""), table, {}, self.resolver().converter, self.batch)
 
     # Jobs
 
@@ -266,9 +309,7 @@ class SqlSession:
             target.name,
         )
         hints = tuple(pair for each in insert.hints for pair in options_of(each).items())
-        return PlannedInsert(
-            rel, target, insert.overwrite, insert.on_conflict, hints, (*constants,)
-        )
+        return PlannedInsert(rel, target, insert.overwrite, insert.on_conflict, hints)
 
     def insert(self, inserts: Sequence[PlannedInsert]) -> TableResult:
         """Start one job that writes rows into tables."""

@@ -12,12 +12,12 @@ from headrace.errors import SqlValidationError
 from headrace.operators.columns.constraints import UpsertChangesSpec
 from headrace.operators.columns.materialize import UpsertMaterializerSpec
 from headrace.runtime.columns.selectors import ByColumns
-from headrace.sql.refusals import refuse
+from headrace.sql import statements as parsed
 from headrace.sql.rel import Rel, Scan, arrow_schema, walk
 from headrace.sql.resolve.fitting import fitted
 from headrace.sql.resolve.tables import written_columns
 from headrace.sql.rules.conflicts import Materialize, SinkChanges, sink_changes
-from headrace.table._connectors.connector import TableRequest
+from headrace.table._connectors.connector import MetadataColumn, TableRequest
 from headrace.table._connectors.registry import find_connector
 from headrace.table._planning.lower import Lowering, identity
 from headrace.table._planning.targets import PlannedInsert
@@ -76,21 +76,37 @@ class TableSinks:
             SqlValidationError: the table cannot be written, or does not take the query's changes.
         """
         definition, name = insert.target.definition, insert.target.name
-        if insert.overwrite:
-            refuse("INSERT OVERWRITE")
         columns = written_columns(definition)
         rel = self._lowering.planned(fitted(insert.rel, columns, (), name))
         key = () if definition.primary_key is None else definition.primary_key.columns
         options = {**dict(definition.options), **dict(insert.hints)}
-        connector = find_connector(options.pop("connector", None))
+        identifier = options.pop("connector", None)
+        connector = find_connector(identifier)
+        if insert.overwrite and not getattr(connector, "overwrites", False):
+            raise SqlValidationError(
+                f"table {name!r} cannot be overwritten: its connector {identifier!r} only appends"
+            )
+        metadata = tuple(
+            MetadataColumn(each.name, each.key or each.name)
+            for each in definition.columns
+            if isinstance(each, parsed.MetadataColumn) and not each.virtual
+        )
+        if metadata and not getattr(connector, "writes_metadata", False):
+            raise SqlValidationError(
+                f"table {name!r} has metadata that its connector {identifier!r} does not write",
+                where={"column": metadata[0].name},
+                hint="declare the column VIRTUAL",
+            )
         request = TableRequest(
             name,
             columns,
             options,
+            metadata,
             primary_key=key,
             partition_keys=definition.partitioned_by,
             batch=self._batch,
             time_zone=self._time_zone,
+            overwrite=insert.overwrite,
         )
         sink = connector.sink(request).sink
         mode = self._lowering.mode(rel)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.types import row_of
 from headrace.common.watermark_strategy import WatermarkStrategy
+from headrace.datastream._build.call_site import call_site
 from headrace.datastream.data_stream import DataStream
 from headrace.errors import SqlValidationError
+from headrace.operators.columns.calc import CalcSpec
 from headrace.sql.evaluate import compile_expressions
 from headrace.sql.functions.function import Session
-from headrace.sql.rel import Scan, StreamScan, Values
+from headrace.sql.rel import Scan, StreamScan, Values, arrow_schema
 from headrace.table._connectors.connector import MetadataColumn, TableRequest, TableSource
 from headrace.table._connectors.registry import find_connector
 
@@ -39,8 +41,14 @@ class TableStreams:
 
     def scan(self, scan: Scan) -> DataStream:
         """Return the rows of a table."""
-        source = self._source(scan).source
-        return self._env.from_source(source, WatermarkStrategy.no_watermarks(), scan.table[-1])
+        found = self._source(scan)
+        without = WatermarkStrategy.no_watermarks()
+        stream = self._env.from_source(found.source, without, scan.table[-1])
+        if found.conversion is None:
+            return stream
+        return stream._add(
+            CalcSpec(found.conversion, arrow_schema(scan.fields)), call_site(), "sql"
+        )
 
     def stream(self, scan: StreamScan) -> DataStream:
         """Return the records of a stream that the program gave."""

@@ -32,7 +32,7 @@ class PlannedInsert(NamedTuple):
     """A plan, and the table that its rows are written into.
 
     ``overwrite``: whether they replace what is there. ``action``: that of ON CONFLICT. ``hints``:
-    options of the table for this statement. ``partition``: the columns of PARTITION (…).
+    options of the table for this statement.
     """
 
     rel: Rel
@@ -40,4 +40,3 @@ class PlannedInsert(NamedTuple):
     overwrite: bool = False
     action: ConflictAction | None = None
     hints: tuple[tuple[str, str], ...] = ()
-    partition: tuple[str, ...] = ()

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Sequence
 from typing import Any
 
 from headrace.common.types import Row
 from headrace.sql.types import (
     ArrayType,
+    BytesType,
     MapType,
     MultisetType,
     RowType,
     SqlType,
-    TimestampLtzType,
 )
 
 
@@ -48,6 +47,6 @@ def python_value(value: Any, kind: SqlType) -> Any:
                     for each, field in zip(given, kind.fields, strict=True)
                 )
             )
-        case TimestampLtzType() if isinstance(value, datetime.datetime):
-            return value
+        case BytesType():
+            return bytearray(value)
     return value

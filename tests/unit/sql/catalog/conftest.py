@@ -29,6 +29,7 @@ TYPES = Types(
         if column.text == "PROCTIME()"
         else INT.with_nullable(False)
     ),
+    check=lambda table: None,
 )
 
 

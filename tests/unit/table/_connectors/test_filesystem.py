@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from headrace.common.changelog_mode import ChangelogMode
+from headrace.common.types import row_of
+from headrace.connector import CommitterContext, WriterContext
 from headrace.errors import DecodeError, SqlValidationError
 from headrace.sql.types import (
     BIGINT,
@@ -177,3 +179,23 @@ def test_debezium_files_are_a_changelog(tmp_path: Path) -> None:
     copy(read, sink("filesystem", TWO, {"path": str(made), "format": "debezium-json"}, batch=True))
     (text,) = written(made).values()
     assert text.count('"op":"c"') == 2 and text.count('"op":"d"') == 2
+
+
+def test_a_commit_that_overwrites_can_be_repeated(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    (made / "b=x").mkdir(parents=True)
+    (made / "b=y").mkdir()
+    old = [made / "b=x" / "old.json", made / "b=y" / "old.json"]
+    for path in old:
+        path.write_text('{"a": 1}\n')
+    to = {"path": str(made), "format": "json"}
+    write = sink("filesystem", TWO, to, partition_keys=("b",), batch=True, overwrite=True).sink
+    context = WriterContext("sink", "job", 0, 0, "a")
+    writer = write.writer(context)
+    writer.write([row_of(("a", "b"), [2, "x"])], [None])
+    prepared = [writer.prepare_commit()]
+    committer = write.committer(CommitterContext("sink", "job"))
+    for _ in range(2):
+        committer.commit(0, prepared)
+        assert [path.exists() for path in old] == [False, True]
+        assert written(made) == {"b=x": '{"a":2}\n'}

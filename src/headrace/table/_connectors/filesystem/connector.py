@@ -15,9 +15,9 @@ from headrace.datastream.connectors._files.rolling import (
     OnCheckpointRollingPolicy,
     OutputFileConfig,
 )
-from headrace.datastream.connectors._files.sink import FileSink
 from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.formats._file_format import FileFormat
+from headrace.errors import SqlValidationError
 from headrace.table._connectors.connector import TableRequest, TableSink, TableSource
 from headrace.table._connectors.filesystem.encoding import PartitionFolders, TableLineEncoder
 from headrace.table._connectors.filesystem.file_columns import (
@@ -26,6 +26,7 @@ from headrace.table._connectors.filesystem.file_columns import (
     check_partition_keys,
 )
 from headrace.table._connectors.filesystem.lines import CompletedFiles, TableLines
+from headrace.table._connectors.filesystem.overwrite import TableFileSink, overwriting
 from headrace.table._formats.format import BulkTableFormat, TableFormat
 from headrace.table._formats.registry import find_format, format_options, make_format
 from headrace.table._options import TableOption, read_options
@@ -72,6 +73,7 @@ class FilesystemConnector:
     """Tables in the files of a folder."""
 
     identifier = "filesystem"
+    overwrites = True
 
     def source(self, request: TableRequest) -> TableSource:
         """Return a source of all files below the path, or of new files as well."""
@@ -89,6 +91,10 @@ class FilesystemConnector:
         """Return a sink that writes files, exactly once."""
         table = _FileTable.of(request)
         options, folders = table.options, table.folders
+        if request.overwrite and not request.batch:
+            raise SqlValidationError(
+                f"table {request.name!r} is not overwritten in streaming mode, only in a batch"
+            )
         rolling = DefaultRollingPolicy(
             options["sink.rolling-policy.file-size"],
             options["sink.rolling-policy.rollover-interval"],
@@ -104,6 +110,9 @@ class FilesystemConnector:
             output_file_config=OutputFileConfig("part", ""),
             mode=table.format.accepts,
         )
+        if request.overwrite:
+            # Of a partitioned table only the partitions that get rows are replaced, as in Flink.
+            sink = overwriting(sink, by_folder=bool(request.partition_keys))
         return TableSink(sink.absolute())
 
 
@@ -115,17 +124,6 @@ class TableFileSource(FileSource):
 
     @property
     def gives(self) -> ChangelogMode | None:
-        return self.mode
-
-
-@dataclass(frozen=True)
-class TableFileSink(FileSink):
-    """Files of a table."""
-
-    mode: ChangelogMode = field(default_factory=ChangelogMode.insert_only)
-
-    @property
-    def accepts(self) -> ChangelogMode | None:
         return self.mode
 
 

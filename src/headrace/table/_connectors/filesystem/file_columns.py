@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from headrace.common._storage.locations import stat_file
-from headrace.errors import SqlValidationError
+from headrace.errors import SqlValidationError, TypeMismatchError
 from headrace.sql.rel import Columns, arrow_schema
 from headrace.sql.types import (
     BIGINT,
@@ -91,10 +91,17 @@ class FileColumns:
             values |= {each.name: known[each.key] for each in self.metadata}
         if self.partition_keys:
             values |= self._partition_of(path)
-        return {
-            name: _scalar(value, self._schema.field(name).type, pa)
-            for name, value in values.items()
-        }
+        scalars: dict[str, Any] = {}
+        for name, value in values.items():
+            kind = self._schema.field(name).type
+            try:
+                scalars[name] = _scalar(value, kind, pa)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+                raise TypeMismatchError(
+                    f"column {name!r} is {kind}, and for a file it is {value!r}",
+                    where={"file": path, "reason": str(error)},
+                ) from None
+        return scalars
 
     def _partition_of(self, path: str) -> dict[str, Any]:
         folders = dict(

@@ -51,6 +51,7 @@ class KafkaConnector:
 
     identifier: ClassVar[str] = "kafka"
     upserts: ClassVar[bool] = False
+    writes_metadata: ClassVar[bool] = True
 
     def source(self, request: TableRequest) -> TableSource:
         """Return a source of messages."""

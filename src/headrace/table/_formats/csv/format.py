@@ -27,6 +27,7 @@ from headrace.table._options import TableOption
 _DELIMITER = TableOption("field-delimiter", default=",")
 _NO_QUOTE = TableOption("disable-quote-character", ValueKind.BOOLEAN, False)
 _QUOTE = TableOption("quote-character", default='"')
+_BLANK_BEGIN = re.compile(rb"^[ \t]|#", re.MULTILINE)
 _COMMENTS = TableOption("allow-comments", ValueKind.BOOLEAN, False)
 _IGNORE_ERRORS = TableOption("ignore-parse-errors", ValueKind.BOOLEAN, False)
 _ELEMENTS = TableOption("array-element-delimiter", default=";")
@@ -112,8 +113,8 @@ class CsvTableFormat(TableFormat):
     def _decode_block(self, block: bytes, count: int) -> Any | None:
         import pyarrow as pa
 
-        if self.allow_comments and b"#" in block:
-            return None  # comments may follow blanks
+        if self.allow_comments and _BLANK_BEGIN.search(block):
+            return None  # blanks before a comment or the first field are skipped
         if block.count(b"\n") + (not block.endswith(b"\n")) != count:
             return None
         if self._counted_quote == b'"' and b'"' in block:
@@ -171,8 +172,10 @@ class CsvTableFormat(TableFormat):
                 continue
             try:
                 text = value.decode()
-                if self.allow_comments and text.lstrip().startswith("#"):
-                    continue
+                if self.allow_comments:
+                    text = text.lstrip(" \t")
+                    if text.startswith("#"):
+                        continue
                 if escaped is not None:
                     text = escaped.sub(_control_character, text)
                 fields = next(csv.reader([text], **options), None) or [""]

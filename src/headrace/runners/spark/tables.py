@@ -1,0 +1,99 @@
+"""The tables of Spark's own catalog, as values; and their rows as DataFrames."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.runners.spark.startup.session import get_session
+
+_PARTITIONING = "# Partition Information"
+_DETAILS = "# Detailed Table Information"
+
+
+@dataclass(frozen=True)
+class SparkTable:
+    """A table: its name in Spark, its schema as Spark's JSON, and how it is stored.
+
+    ``ddl``: the schema as Spark reads it. ``provider``: such as ``parquet``; empty for a view.
+    """
+
+    name: str
+    schema: Mapping[str, Any]
+    ddl: str
+    provider: str = ""
+    location: str = ""
+    partitioned_by: tuple[str, ...] = ()
+    is_bucketed: bool = False
+
+
+class SparkTables:
+    """Finds the tables of a session, which is started if there is none."""
+
+    def __init__(self, settings: Mapping[str, str]) -> None:
+        self._spark: SparkSession = get_session(settings, None)
+
+    @property
+    def current_database(self) -> str:
+        """The current database of the session."""
+        return self._spark.catalog.currentDatabase()
+
+    def databases(self) -> list[str]:
+        """Return the names of the databases of the session's current catalog."""
+        return [each.name for each in self._spark.catalog.listDatabases()]
+
+    def names(self, database: str) -> list[str]:
+        """Return the names of the tables and views of a database, without temporary ones."""
+        found = self._spark.catalog.listTables(_quoted(database))
+        return [each.name for each in found if not each.isTemporary]
+
+    def find(self, database: str, name: str) -> SparkTable | None:
+        """Return a table or view; None: there is none."""
+        full = f"{_quoted(database)}.{_quoted(name)}"
+        try:
+            if not self._spark.catalog.tableExists(full):
+                return None
+        except AnalysisException:
+            return None  # there is no such database
+        schema = self._spark.table(full).schema
+        details = self._details(full)
+        ddl = ", ".join(
+            f"{_quoted(each.name)} {each.dataType.simpleString()}" for each in schema.fields
+        )
+        return SparkTable(
+            full,
+            schema.jsonValue(),
+            ddl,
+            "" if details.get("Type") == "VIEW" else details.get("Provider", "").lower(),
+            details.get("Location", ""),
+            tuple(details[_PARTITIONING].split("\n")) if _PARTITIONING in details else (),
+            "Num Buckets" in details,
+        )
+
+    def rows(self, name: str) -> DataFrame:
+        """Return the rows that a table has now, by its full name."""
+        self._spark.catalog.refreshTable(name)
+        return self._spark.table(name)
+
+    def _details(self, name: str) -> dict[str, str]:
+        """Return what DESCRIBE EXTENDED says of a table; its partition columns are lines."""
+        found: dict[str, str] = {}
+        part = ""
+        for row in self._spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect():
+            key, value = row.col_name or "", row.data_type or ""
+            if key.startswith("# "):
+                part = part if key == "# col_name" else key
+            elif key and part == _PARTITIONING:
+                known = found.get(_PARTITIONING)
+                found[_PARTITIONING] = key if known is None else f"{known}\n{key}"
+            elif key and part == _DETAILS:
+                found[key] = value
+        return found
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

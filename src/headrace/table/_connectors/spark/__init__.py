@@ -1,0 +1,1 @@
+"""Tables of Spark's own catalog."""

@@ -1,0 +1,96 @@
+"""The tables of Spark's own catalog: read by name, and written exactly once."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headrace.common import Configuration
+from headrace.errors import CatalogError, SqlValidationError, UnsupportedError
+from headrace.runners.spark.startup.session import get_session
+from headrace.table import EnvironmentSettings, TableEnvironment
+
+pytestmark = pytest.mark.spark
+
+ROW = (
+    7,
+    "x",
+    Decimal("1.50"),
+    datetime.datetime(2026, 1, 2, 3, 4, 5),
+    datetime.date(2026, 1, 2),
+    ["a", None],
+)
+
+
+def environment(batch: bool) -> TableEnvironment:
+    config = Configuration()
+    config.set_string("parallelism.default", "2")
+    made = EnvironmentSettings.new_instance().with_configuration(config)
+    made = made.in_batch_mode() if batch else made.in_streaming_mode()
+    env = TableEnvironment.create(made.build())
+    env.execute_sql("CREATE CATALOG s WITH ('type' = 'spark')")
+    return env
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
+    folder: Path = tmp_path_factory.mktemp("tables")
+    session = get_session({"spark.master": "local[2]"}, 2)
+    session.sql("CREATE DATABASE IF NOT EXISTS shop")
+    columns = "n BIGINT, s STRING, p DECIMAL(8, 2), ts TIMESTAMP_NTZ, d DATE, tags ARRAY<STRING>"
+    for name in ("given", "made"):
+        session.sql(
+            f"CREATE TABLE shop.{name} ({columns}) USING parquet LOCATION '{folder}/{name}'"
+        )
+    session.sql(
+        "INSERT INTO shop.given VALUES (7, 'x', 1.5, TIMESTAMP_NTZ '2026-01-02 03:04:05',"
+        " DATE '2026-01-02', array('a', NULL))"
+    )
+    session.sql(
+        "CREATE TABLE shop.parts (n INT, k STRING) USING parquet PARTITIONED BY (k)"
+        f" LOCATION '{folder}/parts'"
+    )
+    session.sql("CREATE VIEW shop.v AS SELECT n + 1 AS n FROM shop.given")
+    return session
+
+
+def collected(env: TableEnvironment, query: str) -> list[tuple[Any, ...]]:
+    with env.execute_sql(query).collect() as found:
+        return [tuple(row) for row in found]
+
+
+@pytest.mark.parametrize("batch", [True, False])
+def test_tables_of_spark_are_read_and_written(spark: SparkSession, batch: bool) -> None:
+    env = environment(batch)
+    assert {"given", "made", "parts", "v"} <= {
+        name for (name,) in collected(env, "SHOW TABLES FROM s.shop")
+    }
+    assert collected(env, "SELECT * FROM s.shop.given WHERE n > 3") == [ROW]
+    assert collected(env, "SELECT SUM(n) FROM s.shop.v")[-1] == (8,)
+    before = spark.table("shop.made").count()
+    env.execute_sql(
+        "INSERT INTO s.shop.made SELECT n + 1, s, p, ts, d, tags FROM s.shop.given"
+    ).wait()
+    spark.catalog.refreshTable("shop.made")
+    assert spark.table("shop.made").count() == before + 1
+    assert collected(env, "SELECT * FROM s.shop.made")[0] == (8, *ROW[1:])
+
+
+def test_what_is_not_exactly_once_is_refused(spark: SparkSession) -> None:
+    env = environment(batch=False)
+    with pytest.raises(UnsupportedError, match="lists its partitions"):
+        env.execute_sql("INSERT INTO s.shop.parts VALUES (1, 'a')")
+    with pytest.raises(UnsupportedError, match="exactly once"):
+        env.execute_sql("INSERT INTO s.shop.v VALUES (1)")
+    with pytest.raises(UnsupportedError, match="Spark's catalog is not made"):
+        env.execute_sql("CREATE TABLE s.shop.other (n INT) WITH ('connector' = 'print')")
+    with pytest.raises(CatalogError, match="given"):
+        env.execute_sql("SELECT * FROM s.shop.givn")
+    changes = "SELECT COUNT(*), s, MAX(p), MAX(ts), MAX(d), ARRAY['a'] FROM s.shop.given GROUP BY s"
+    with pytest.raises(SqlValidationError, match="does not take the changes"):
+        env.execute_sql(f"INSERT INTO s.shop.made {changes}")
