@@ -293,12 +293,12 @@ def test_names_of_tables(tmp_path: Path) -> None:
     sums.execute().print()
     sums.from_changelog()
     tables.get_config().set("table.local-time-zone", "UTC")
-    tables.get_config().set("table.local-time-zoen", "UTC")
+    tables.get_config().set("parallelism.defautl", "2")
     StreamTableEnvironment.create(env).load_module("m", None)
     """
     assert found(tmp_path, program) == [
         (5, "TableEnvironment.create_java_function", "unsupported"),
         (9, "Table.from_changelog", "unsupported"),
-        (11, "table.local-time-zoen", "unsupported"),
+        (11, "parallelism.defautl", "unsupported"),
         (12, "StreamTableEnvironment.load_module", "unsupported"),
     ]
