@@ -27,9 +27,9 @@ TIMED = (
     .watermark("rowtime", "SOURCE_WATERMARK()")
     .build()
 )
-ROWS = st.lists(
-    st.tuples(st.sampled_from("abc"), st.integers(0, 4)), min_size=1, max_size=25
-).map(lambda pairs: [(k, n, at * 400) for at, (k, n) in enumerate(pairs)])
+ROWS = st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 4)), min_size=1, max_size=25).map(
+    lambda pairs: [(k, n, at * 400) for at, (k, n) in enumerate(pairs)]
+)
 
 
 class Times(TimestampAssigner):
