@@ -3,7 +3,7 @@
     python scripts/api_table.py           write the page
     python scripts/api_table.py --check   say whether the page is up to date; exits 1 if it is not
 
-Every name comes from src/headrace/cli/check/pyflink_names.txt and is looked up in the package, as
+Every name comes from the lists in src/headrace/cli/check and is looked up in the package, as
 `headrace check` does.
 """
 
@@ -20,6 +20,7 @@ from headrace.cli.check.catalogue import (
     ACCEPTED,
     DIFFERENCES,
     DIFFERS,
+    LISTS,
     UNSUPPORTED,
     WORKS,
     Finding,
@@ -28,6 +29,7 @@ from headrace.cli.check.catalogue import (
     find,
     find_in_package,
     read_names,
+    text_of,
 )
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "find",
     "find_in_package",
     "main",
+    "names_of",
     "page",
     "parameter_problem",
     "read_names",
@@ -48,7 +51,9 @@ sys.path.insert(0, str(ROOT))  # as a script it sees its own folder alone
 
 from scripts.generated import write_or_check  # noqa: E402
 
-NAMES = ROOT / "src" / "headrace" / "cli" / "check" / "pyflink_names.txt"
+APIS = ("DataStream API", "Table API")
+"""What the lists have, in their order."""
+
 PAGE = ROOT / "docs" / "api-coverage.md"
 
 
@@ -58,7 +63,7 @@ def parameter_problem(name: Name, found: Any) -> str | None:
     They must have PyFlink's names, in its order, with defaults where PyFlink has them. More may
     follow, if they have defaults.
     """
-    if name.parameters is None:
+    if name.parameters is None or (isinstance(found, property) and not name.parameters):
         return None
     try:
         have = [p for p in inspect.signature(found).parameters.values() if p.name != "self"]
@@ -79,34 +84,72 @@ def parameter_problem(name: Name, found: Any) -> str | None:
     return f"{needed[0].name} is needed beside PyFlink's" if needed else None
 
 
-def page(names: list[Name]) -> str:
+def names_of(api: str) -> list[Name]:
+    """The names of one of ``APIS``."""
+    return list(read_names(text_of(LISTS[APIS.index(api)])))
+
+
+def page() -> str:
     """The page."""
-    findings = [(name, find(name)) for name in names]
-    counts = {
-        status: sum(finding.status == status for _, finding in findings)
-        for status in (WORKS, ACCEPTED, DIFFERS, UNSUPPORTED)
-    }
     lines = [
         "# PyFlink's names",
         "",
         "<!-- Written by scripts/api_table.py; do not edit. -->",
         "",
-        f"Of {len(names)} public names of PyFlink 2.3's DataStream API, {counts[WORKS]} work,"
-        f" {counts[ACCEPTED]} are accepted and need no effect here, {counts[DIFFERS]} differ, and"
-        f" {counts[UNSUPPORTED]} are declared and say why they do not work when they are used."
-        " [What works](capabilities.md) says what can be done on which runner.",
-        "",
     ]
+    tables = []
+    for api in APIS:
+        findings = [(name, find(name)) for name in names_of(api)]
+        lines += [_summary(api, [finding for _, finding in findings]), ""]
+        tables += _tables(findings)
+    more = (
+        "[What works](capabilities.md) says what can be done on which runner; [SQL](how-to/sql.md)"
+    )
+    lines += [f"{more} what statements there are.", "", *tables]
+    return "\n".join(lines)
+
+
+def _summary(api: str, findings: list[Finding]) -> str:
+    counts = {
+        status: sum(finding.status == status for finding in findings)
+        for status in (WORKS, ACCEPTED, DIFFERS, UNSUPPORTED)
+    }
+    parts = [
+        f"{counts[WORKS]} work",
+        f"{counts[ACCEPTED]} are accepted and need no effect here",
+        f"{counts[DIFFERS]} differ",
+        f"{counts[UNSUPPORTED]} are declared and say why they do not work when they are used",
+    ]
+    *first, last = [each for each in parts if not each.startswith("0 ")]
+    return (
+        f"Of {len(findings)} public names of PyFlink 2.3's {api}, {', '.join(first)}, and {last}."
+    )
+
+
+def _tables(findings: list[tuple[Name, Finding]]) -> list[str]:
+    lines = []
+    names = [name for name, _ in findings]
     for module in dict.fromkeys(name.module for name in names):
         lines += [f"## headrace.{module}", "", "| name | | reason |", "|---|---|---|"]
         lines += _rows([(n, f) for n, f in findings if n.module == module])
         lines.append("")
-    return "\n".join(lines)
+    return lines
+
+
+def _is_function(name: Name) -> bool:
+    return name.member is None and name.parameters is not None
 
 
 def _rows(findings: list[tuple[Name, Finding]]) -> Iterator[str]:
     """One row for each class, status and reason; a class that fares as one shows no members."""
-    fares = {name.owner: finding for name, finding in findings if name.parameters is None}
+    functions = [each for each in findings if _is_function(each[0])]
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for name, finding in functions:
+        grouped.setdefault((finding.status, finding.reason), []).append(f"`{name.owner}`")
+    for (status, reason), names in grouped.items():
+        yield f"| functions: {', '.join(names)} | {status} | {reason} |"
+    findings = [each for each in findings if not _is_function(each[0])]
+    fares = {name.owner: finding for name, finding in findings if name.member is None}
     for owner in dict.fromkeys(name.owner for name, _ in findings):
         outer = fares.get(owner.rpartition(".")[0])
         if outer is not None and (
@@ -128,8 +171,7 @@ def _rows(findings: list[tuple[Name, Finding]]) -> Iterator[str]:
 
 def main(arguments: list[str]) -> int:
     """Write or check the page."""
-    text = page(list(read_names(NAMES.read_text("utf-8"))))
-    return write_or_check("api_table.py", {PAGE: text}, arguments)
+    return write_or_check("api_table.py", {PAGE: page()}, arguments)
 
 
 if __name__ == "__main__":

@@ -53,9 +53,8 @@ class Follow(KeyedProcessFunction):
     """The row of each key after each change; a change must fit to the row."""
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self.row = runtime_context.get_state(
-            ValueStateDescriptor("row", Types.PICKLED_BYTE_ARRAY())
-        )
+        descriptor = ValueStateDescriptor("row", Types.PICKLED_BYTE_ARRAY())
+        self.row = runtime_context.get_state(descriptor)
 
     def process_element(self, value: Row, ctx: KeyedProcessFunction.Context) -> Iterator[Any]:
         if value.get_row_kind().name in ("UPDATE_BEFORE", "DELETE"):

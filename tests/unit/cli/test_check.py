@@ -280,3 +280,25 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     for name, says in (("job.py", "cannot be read"), ("none.py", "no program")):
         raised = CliRunner().invoke(app, ["check", str(tmp_path / name)]).exception
         assert isinstance(raised, ConfigurationError) and says in str(raised)
+
+
+def test_names_of_tables(tmp_path: Path) -> None:
+    program = """
+    from pyflink.table import EnvironmentSettings, StreamTableEnvironment, TableEnvironment
+    from pyflink.table.expressions import col
+    tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    tables.create_java_function("f", "org.Upper")
+    rows = tables.from_elements([(1, "a")], ["id", "name"])
+    sums = rows.filter(col("id") > 0).group_by(col("name")).select(col("name"), col("id").sum)
+    sums.execute().print()
+    sums.from_changelog()
+    tables.get_config().set("table.local-time-zone", "UTC")
+    tables.get_config().set("parallelism.defautl", "2")
+    StreamTableEnvironment.create(env).load_module("m", None)
+    """
+    assert found(tmp_path, program) == [
+        (5, "TableEnvironment.create_java_function", "unsupported"),
+        (9, "Table.from_changelog", "unsupported"),
+        (11, "parallelism.defautl", "unsupported"),
+        (12, "StreamTableEnvironment.load_module", "unsupported"),
+    ]

@@ -5,20 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import headrace.table
+from headrace.cli.check.catalogue import text_of
 from headrace.common._unsupported import is_unsupported, reason_of
-
-LIST = Path(__file__).parent / "flink_names.txt"
 
 
 def names() -> Iterator[tuple[str, str, list[str] | None]]:
     """Modules, names, and the parameters of functions."""
-    for line in LIST.read_text("utf-8").splitlines():
+    for line in text_of("pyflink_table_names.txt").splitlines():
         if not line.startswith("#"):
             module, _, rest = line.partition(" ")
             name, paren, parameters = rest.partition("(")
@@ -27,7 +25,7 @@ def names() -> Iterator[tuple[str, str, list[str] | None]]:
 
 
 def found(module: str, name: str) -> Any:
-    here: Any = import_module(f"headrace.table.{module}")
+    here: Any = import_module(f"headrace.{module}")
     for part in name.split("."):
         here = inspect.getattr_static(here, "__init__" if part == "init" else part)
         if is_unsupported(here):

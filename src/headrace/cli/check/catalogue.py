@@ -1,13 +1,13 @@
 """The status of each public name of PyFlink: it works, is accepted, differs, or does not work.
 
-The names are in ``pyflink_names.txt``, and are looked up in the package, where objects that do not
-work are marked (``common/_unsupported.py``, ``common/_no_effect.py``). docs/api-coverage.md shows
-the same.
+The names are in two lists, and are looked up in the package, where objects that do not work are
+marked (``common/_unsupported.py``, ``common/_no_effect.py``). docs/api-coverage.md shows the same.
 """
 
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +24,9 @@ DIFFERS = "differs"
 _JVM = "it would give an object of Flink's JVM, and there is none"
 _NESTED = "FileSink's for_ methods give builders; their classes stand beside it, not in it"
 _ONE_NAME = "its parameter is called obj in every type"
+
+LISTS = ("pyflink_names.txt", "pyflink_table_names.txt")
+"""The names of the DataStream API, with common and metrics; and those of the Table API."""
 
 DIFFERENCES = {
     "datastream.connectors.base.Source.init": "a Source is a class to derive from",
@@ -48,7 +51,7 @@ DIFFERENCES = {
 
 @dataclass(frozen=True)
 class Name:
-    """A line of the list; ``parameters`` is None for classes and enum members."""
+    """A line of a list; ``parameters`` is None for classes and enum members."""
 
     module: str
     owner: str
@@ -81,6 +84,11 @@ class MissingNameError(LookupError):
     """A name of PyFlink that does not exist here and is not in DIFFERENCES."""
 
 
+def text_of(names: str) -> str:
+    """Return the text of one of ``LISTS``."""
+    return files(__package__).joinpath(names).read_text("utf-8")
+
+
 def read_names(text: str) -> Iterator[Name]:
     """Yield the names of the list, in order."""
     for line in text.splitlines():
@@ -91,7 +99,10 @@ def read_names(text: str) -> Iterator[Name]:
         if bracket:
             owner, _, member = path.rpartition(".")
             given = parameters.rstrip(")").split(", ") if parameters != ")" else []
-            yield Name(module, owner, member, tuple(given))
+            if owner:
+                yield Name(module, owner, member, tuple(given))
+            else:  # a function
+                yield Name(module, member, None, tuple(given))
         elif "." in path and not path.rpartition(".")[2][:1].isupper():
             raise ValueError(f"{line!r}: a method without parameters in brackets")
         else:
@@ -143,12 +154,18 @@ def _get_attribute(owner: Any, part: str, name: Name) -> Any:
         raise MissingNameError(f"{name}: {error}") from None
 
 
-@cache
 def members() -> dict[int, dict[str | None, Name]]:
-    """Map the identity of each class and function to its members by name; itself under None."""
+    """Map the identity of each class and function to its members by name; itself under None.
+
+    Tables are among them when the package has been imported.
+    """
+    return _members_in(LISTS if "headrace.table" in sys.modules else LISTS[:1])
+
+
+@cache
+def _members_in(lists: tuple[str, ...]) -> dict[int, dict[str | None, Name]]:
     found: dict[int, dict[str | None, Name]] = {}
-    text = files(__package__).joinpath("pyflink_names.txt").read_text("utf-8")
-    for name in read_names(text):
+    for name in (name for each in lists for name in read_names(text_of(each))):
         try:
             owner: Any = import_module(f"headrace.{name.module}")
             for part in name.owner.split("."):

@@ -28,6 +28,11 @@ _PATTERN = re.compile(r"\bMATCH_RECOGNIZE\s*\(", re.IGNORECASE)
 _BUILTIN = {name for kind in (str, bytes, list, dict, set, int) for name in dir(kind)}
 
 
+def _sets_a_key(method: Method) -> bool:
+    of_tables = method.kind.__name__ == "TableConfig" and method.name == "set"
+    return of_tables or method.name in _SETTERS
+
+
 class Expressions(Imports):
     """Names, attributes and calls: the uses of PyFlink's names."""
 
@@ -95,7 +100,7 @@ class Expressions(Imports):
         function = self.visit(node.func)
         for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
             self.visit(argument)
-        if isinstance(function, Method) and function.name in _SETTERS and node.args:
+        if isinstance(function, Method) and _sets_a_key(function) and node.args:
             key = node.args[0]
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
                 given = [each.value for each in node.args[1:2] if isinstance(each, ast.Constant)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,6 +14,15 @@ from headrace.errors import UnsupportedModuleError
 from headrace.runners.pyflink_imports import headrace_module_name
 
 PACKAGES = ("pyflink", "headrace")
+
+_WITH_CLASSES = (
+    "datastream",
+    "datastream.data_stream",
+    "datastream.state",
+    "common",
+    "metrics",
+)
+_TABLES = ("table", "table.table", "table.catalog", "table.types")
 
 
 @dataclass(frozen=True)
@@ -133,7 +143,8 @@ def _class_of(path: str, names: dict[str, Any]) -> type | None:
 
 def _api_class(name: str) -> Any:
     """Return a class that annotations use without an import at runtime."""
-    for module in ("datastream", "datastream.data_stream", "datastream.state", "common", "metrics"):
+    modules = [*_WITH_CLASSES, *(_TABLES if "headrace.table" in sys.modules else ())]
+    for module in modules:
         found = getattr(import_module(f"headrace.{module}"), name, None)
         if found is not None:
             return found
