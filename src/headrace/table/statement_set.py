@@ -56,10 +56,7 @@ class StatementSet:
 
     def explain(self, *extra_details: ExplainDetail) -> str:
         """Return the plans."""
-        return "\n".join(
-            self._session.explain(rel, [d.name for d in extra_details])
-            for rel, _, _ in self._inserts
-        )
+        return self._session.explain_inserts(self._inserts, [each.name for each in extra_details])
 
     def print_explain(self, *extra_details: ExplainDetail) -> None:
         """Print the plans."""

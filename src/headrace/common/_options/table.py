@@ -25,4 +25,47 @@ STATE_TTL: ConfigOption[int] = ConfigOption(
     "How long the state of a key is kept after its last change. Only 0 is supported: without end.",
 )
 
-TABLE_OPTIONS = (TIME_ZONE, MINI_BATCH, STATE_TTL)
+DML_SYNC: ConfigOption[bool] = ConfigOption(
+    "table.dml-sync",
+    ValueKind.BOOLEAN,
+    False,
+    "Whether an INSERT waits for the end of its job. If false, it returns when its job starts.",
+)
+RESULT_MODE: ConfigOption[str] = ConfigOption(
+    "sql-client.execution.result-mode",
+    ValueKind.CHOICE,
+    "TABLE",
+    "How `headrace sql` shows the rows of a query in a terminal: as a table that changes in place,"
+    " as the changes themselves (CHANGELOG), or line by line (TABLEAU).",
+    choices=("TABLE", "CHANGELOG", "TABLEAU"),
+)
+MAX_TABLE_ROWS: ConfigOption[int] = ConfigOption(
+    "sql-client.execution.max-table-result.rows",
+    ValueKind.INT,
+    1_000_000,
+    "How many rows `headrace sql` keeps of a result in the mode TABLE; older ones are dropped.",
+)
+VERBOSE: ConfigOption[bool] = ConfigOption(
+    "sql-client.verbose",
+    ValueKind.BOOLEAN,
+    False,
+    "Whether `headrace sql` prints errors with their tracebacks.",
+)
+MAX_COLUMN_WIDTH: ConfigOption[int] = ConfigOption(
+    "table.display.max-column-width",
+    ValueKind.INT,
+    30,
+    "The widest column of text that is printed; longer texts are cut, with three dots.",
+    fallback_keys=("sql-client.display.max-column-width",),
+)
+
+TABLE_OPTIONS = (
+    TIME_ZONE,
+    MINI_BATCH,
+    STATE_TTL,
+    DML_SYNC,
+    RESULT_MODE,
+    MAX_TABLE_ROWS,
+    VERBOSE,
+    MAX_COLUMN_WIDTH,
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from headrace.graph.transformation import Edge, SinkTransformation, Transformation
@@ -50,6 +51,16 @@ class NodeList:
     def _drop_pending(self) -> None:
         self._pending_operators.clear()
         self._pending_sinks.clear()
+
+    @contextmanager
+    def _job_apart(self) -> Iterator[None]:
+        """Make nodes of a job apart: what is pending waits, and what is left is forgotten."""
+        operators, sinks = self._pending_operators, self._pending_sinks
+        self._pending_operators, self._pending_sinks = [], []
+        try:
+            yield
+        finally:
+            self._pending_operators, self._pending_sinks = operators, sinks
 
     def _ends_without_sink(self, sinks: Iterable[Transformation]) -> Iterator[Transformation]:
         read = _feeders(sinks)

@@ -7,9 +7,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headrace.common._options import catalogue as options
-from headrace.common._options.table import MINI_BATCH, STATE_TTL, TIME_ZONE
+from headrace.common._options.table import (
+    DML_SYNC,
+    MAX_COLUMN_WIDTH,
+    MINI_BATCH,
+    STATE_TTL,
+    TIME_ZONE,
+)
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.types import row_of
+from headrace.datastream._build import execution
+from headrace.datastream._streams.closeable_iterator import CloseableIterator
 from headrace.datastream.data_stream import DataStream
 from headrace.errors import SqlValidationError, UnsupportedError
 from headrace.sql import statements as parsed
@@ -18,7 +26,7 @@ from headrace.sql.calls import cast
 from headrace.sql.catalog.execute import Types, execute
 from headrace.sql.catalog.manager import CatalogManager
 from headrace.sql.catalog.objects import CatalogTable, CatalogView, ObjectPath, PlanView
-from headrace.sql.explain import explain
+from headrace.sql.explain import explain, explain_sink
 from headrace.sql.expressions import Literal
 from headrace.sql.parsing import parse
 from headrace.sql.refusals import refuse
@@ -30,7 +38,9 @@ from headrace.sql.rules.windows import with_window_aggregates
 from headrace.sql.types import BIGINT, BOOLEAN, STRING, SqlType
 from headrace.table._connectors.connector import TableRequest
 from headrace.table._connectors.registry import find_connector
+from headrace.table._planning.jobs import StartedJobs
 from headrace.table._planning.lower import Lowering
+from headrace.table._planning.settings import SessionSettings
 from headrace.table._planning.streams import TableStreams
 from headrace.table.result_kind import ResultKind
 from headrace.table.table_result import TableResult, content_of, done, text_result
@@ -86,6 +96,9 @@ class SqlSession:
         self.env = env
         self.batch = batch
         self.catalogs = CatalogManager(catalog, database)
+        self.jobs = StartedJobs()
+        self._settings = SessionSettings(env._configuration)
+        self._statement_set: list[PlannedInsert] | None = None
         self._program_streams: list[DataStream] = []
         self._unnamed = 0
         self._shared: Lowering | None = None
@@ -173,6 +186,8 @@ class SqlSession:
 
     def run(self, statement: parsed.Statement) -> TableResult:
         """Run a statement that was parsed."""
+        if self._statement_set is not None:
+            return self._add_to_set(self._statement_set, statement)
         match statement:
             case parsed.Query():
                 return self.collect(self.resolver().resolve(statement.tree))
@@ -180,9 +195,25 @@ class SqlSession:
                 return self._insert([statement])
             case parsed.StatementSet():
                 return self._insert(statement.inserts)
-            case parsed.SetOption() if statement.key is not None:
-                self.env._configuration.set_string(statement.key, statement.value or "")
+            case parsed.BeginStatementSet():
+                self._statement_set = []
                 return done()
+            case parsed.EndStatementSet():
+                raise SqlValidationError(
+                    "there is no statement set to end", hint="BEGIN STATEMENT SET begins one"
+                )
+            case parsed.SetOption(key=None):
+                return self._settings.show()
+            case parsed.SetOption(key=str(key), value=value):
+                return self._settings.set(key, value or "")
+            case parsed.ResetOption():
+                return self._settings.reset(statement.key)
+            case parsed.Show(what="JOBS"):
+                return self.jobs.show()
+            case parsed.Describe(kind="JOB", path=(id_,)):
+                return self.jobs.describe(id_)
+            case parsed.StopJob():
+                return self.jobs.stop(statement)
             case parsed.Explain():
                 return text_result(self._explain(statement))
             case parsed.Unsupported():
@@ -204,6 +235,19 @@ class SqlSession:
                 return self._define(statement)
         refuse(type(statement).__name__)
 
+    def _add_to_set(self, planned: list[PlannedInsert], statement: parsed.Statement) -> TableResult:
+        """Add an INSERT to the statement set that was begun, or run the set at its END."""
+        match statement:
+            case parsed.Insert():
+                planned.append(self.planned(statement))
+                return done()
+            case parsed.EndStatementSet():
+                self._statement_set = None
+                return self.insert(planned) if planned else done()
+        raise SqlValidationError(
+            "a statement set has INSERTs only", hint="END runs the statement set that was begun"
+        )
+
     def _define(self, statement: parsed.Statement) -> TableResult:
         types = Types(
             of_query=lambda tree: self.resolver().resolve(tree).columns,
@@ -213,6 +257,8 @@ class SqlSession:
         listing = execute(statement, self.catalogs, types)
         if listing is None:
             return done()
+        if isinstance(statement, parsed.Show) and statement.what.startswith("CREATE"):
+            return text_result(listing.rows[0][0])
         columns = tuple(
             Column(
                 name,
@@ -231,14 +277,20 @@ class SqlSession:
 
     def collect(self, rel: Rel) -> TableResult:
         """Return the rows of a plan, of a job that starts when they are taken."""
-        lowering = self._lowering()
-        stream = lowering.lower(with_window_aggregates(rel))
+        with self.env._job_apart():
+            stream = self._lowering().lower(with_window_aggregates(rel))
+
+        def rows() -> CloseableIterator:
+            with self.env._job_apart():
+                return stream.execute_and_collect(self._job_name("collect"))  # type: ignore[return-value]
+
         return TableResult(
             rel.columns,
             ResultKind.SUCCESS_WITH_CONTENT,
-            lambda: stream.execute_and_collect("collect"),  # type: ignore[arg-type,return-value]
+            rows,
             changes=not self.batch,
             time_zone=self.time_zone,
+            max_width=options.read(self.env._configuration, MAX_COLUMN_WIDTH),
         )
 
     def _insert(self, inserts: Sequence[parsed.Insert]) -> TableResult:
@@ -255,13 +307,25 @@ class SqlSession:
         return rel, target, insert.overwrite
 
     def insert(self, inserts: Sequence[PlannedInsert]) -> TableResult:
-        """Start one job that writes rows into tables."""
-        names = self.add_sinks(inserts)
-        job = self.env.execute_async(f"insert-into_{','.join(names)}")
+        """Start one job that writes rows into tables; ``table.dml-sync``: wait for its end."""
+        with self.env._job_apart():
+            names = self.add_sinks(inserts)
+            job_name = self._job_name(f"insert-into_{','.join(names)}")
+            job = self.env.execute_async(job_name)
+        self.jobs.add(job_name, job)
         columns = tuple(Column(name, BIGINT) for name in names)
         result = content_of(columns, [[-1] * len(names)])
         result._job = job
+        if options.read(self.env._configuration, DML_SYNC):
+            try:
+                result.wait()
+            except KeyboardInterrupt:
+                job.cancel().result()
+                raise
         return result
+
+    def _job_name(self, default: str) -> str:
+        return options.read(self.env._configuration, options.PIPELINE_NAME) or default
 
     def add_sinks(self, inserts: Sequence[PlannedInsert]) -> list[str]:
         """Add sinks to the job, and return the names of the tables."""
@@ -321,7 +385,10 @@ class SqlSession:
             case parsed.Query():
                 rel = self.resolver().resolve(statement.tree)
             case parsed.Insert():
-                rel = self.resolver().resolve(statement.query)
+                return self.explain_inserts([self.planned(statement)], explained.details)
+            case parsed.StatementSet(inserts=inserts):
+                planned = [self.planned(each) for each in inserts]
+                return self.explain_inserts(planned, explained.details)
             case _:
                 refuse("EXPLAIN of this statement")
         return self.explain(rel, explained.details)
@@ -335,9 +402,21 @@ class SqlSession:
         """Return the plan of a relation, and of its job."""
         rel = with_window_aggregates(rel)
         lowering = self._lowering()
-        with_kinds = "CHANGELOG_MODE" in details
-        plan = explain(rel, lowering.mode if with_kinds else None)
-        return f"== Plan ==\n{plan}\n\n== Job ==\n{lowering.lower(rel).explain()}"
+        plan = explain(rel, lowering.mode if _CHANGELOG_MODE in details else None)
+        with self.env._job_apart():
+            return _explained([plan], lowering.lower(rel).explain())
+
+    def explain_inserts(self, inserts: Sequence[PlannedInsert], details: Sequence[str] = ()) -> str:
+        """Return the plans of INSERTs, and of the job that they are together."""
+        mode = self._lowering().mode if _CHANGELOG_MODE in details else None
+        plans = [
+            explain_sink(target.full_name, with_window_aggregates(rel), mode)
+            for rel, target, _ in inserts
+        ]
+        with self.env._job_apart():
+            self.add_sinks(inserts)
+            job = execution.explain(self.env._list_sinks(), self.env._configuration)
+        return _explained(plans, job)
 
     def _lowering(self) -> Lowering:
         configuration = self.env._configuration
@@ -352,6 +431,13 @@ class SqlSession:
             time_zone=self.time_zone,
             mini_batch=options.read(self.env._configuration, MINI_BATCH),
         )
+
+
+_CHANGELOG_MODE = "CHANGELOG_MODE"
+
+
+def _explained(plans: Sequence[str], job: str) -> str:
+    return "\n\n".join(["== Plan ==\n" + "\n\n".join(plans), f"== Job ==\n{job}"])
 
 
 class _Relations:
