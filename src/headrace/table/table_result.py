@@ -42,7 +42,7 @@ class TableResult:
         time_zone: str = "UTC",
         job: JobClient | None = None,
         max_width: int = MAX_WIDTH,
-        null: str = NULL,
+        is_query: bool = True,
     ) -> None:
         self._columns = columns
         self._kind = kind
@@ -51,7 +51,7 @@ class TableResult:
         self._time_zone = time_zone
         self._job = job
         self._max_width = max_width
-        self._null = null
+        self._is_query = is_query
         self._taken = False
         self._plain = False
 
@@ -128,7 +128,7 @@ class TableResult:
 
     def _cells(self, row: Row) -> list[str]:
         return [
-            text_of(value, column.type, self._time_zone, self._null)
+            text_of(value, column.type, self._time_zone, NULL if self._is_query else "")
             for value, column in zip(row._values, self._columns, strict=True)
         ]
 
@@ -140,7 +140,7 @@ def content_of(columns: Columns, rows: list[list[Any]]) -> TableResult:
         ResultKind.SUCCESS_WITH_CONTENT,
         lambda: CloseableIterator(iter([Row(*row) for row in rows])),
         max_width=sys.maxsize,
-        null="",
+        is_query=False,
     )
 
 

@@ -40,6 +40,10 @@ class StartedJob:
         """Whether the job has not ended."""
         return not self.client.get_job_status().result().is_globally_terminal_state()
 
+    def suspend(self) -> None:
+        """Stop the job, and wait for its end; it goes on from its checkpoint when started again."""
+        self.client._handle.cancel()
+
     @property
     def row(self) -> list[object]:
         """The row of SHOW JOBS."""
@@ -58,6 +62,10 @@ class StartedJobs:
         """Add a job that has just started."""
         job = StartedJob(name, client, wall_clock_ms())
         self._jobs[job.id] = job
+
+    def of(self, client: JobClient) -> StartedJob:
+        """Return the job of a client."""
+        return self._jobs[str(client.get_job_id())]
 
     def running(self) -> list[StartedJob]:
         """Return the jobs that have not ended."""

@@ -89,19 +89,22 @@ class SqlSession:
         self,
         env: StreamExecutionEnvironment,
         *,
-        batch: bool,
         catalog: str = "default_catalog",
         database: str = "default_database",
     ) -> None:
         self.env = env
-        self.batch = batch
         self.catalogs = CatalogManager(catalog, database)
         self.jobs = StartedJobs()
-        self._settings = SessionSettings(env._configuration)
+        self.settings = SessionSettings(env._configuration)
         self._statement_set: list[PlannedInsert] | None = None
         self._program_streams: list[DataStream] = []
         self._unnamed = 0
         self._shared: Lowering | None = None
+
+    @property
+    def batch(self) -> bool:
+        """Whether statements run as batches."""
+        return options.read(self.env._configuration, options.RUNTIME_MODE) == "BATCH"
 
     @property
     def time_zone(self) -> str:
@@ -203,11 +206,11 @@ class SqlSession:
                     "there is no statement set to end", hint="BEGIN STATEMENT SET begins one"
                 )
             case parsed.SetOption(key=None):
-                return self._settings.show()
+                return self.settings.show()
             case parsed.SetOption(key=str(key), value=value):
-                return self._settings.set(key, value or "")
+                return self.settings.set(key, value or "")
             case parsed.ResetOption():
-                return self._settings.reset(statement.key)
+                return self.settings.reset(statement.key)
             case parsed.Show(what="JOBS"):
                 return self.jobs.show()
             case parsed.Describe(kind="JOB", path=(id_,)):

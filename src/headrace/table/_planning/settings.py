@@ -11,7 +11,12 @@ from headrace.table.table_result import TableResult, content_of, done
 
 
 class SessionSettings:
-    """The options of a session, which RESET puts back to what they were at its start."""
+    """The options of a session, which RESET puts back to what they were at its start.
+
+    ``fixed_mode``: whether SET refuses to change the mode, as in Flink's TableEnvironment.
+    """
+
+    fixed_mode = True
 
     def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
@@ -50,9 +55,12 @@ class SessionSettings:
     def _check_mode(self, value: str) -> None:
         wanted = options.RUNTIME_MODE.parse(value)
         given = options.read(self._configuration, options.RUNTIME_MODE)
-        if wanted != given:
+        if wanted == "AUTOMATIC":
+            raise SqlValidationError(
+                "statements do not choose their mode", hint="'batch' or 'streaming'"
+            )
+        if wanted != given and self.fixed_mode:
             raise SqlValidationError(
                 f"the mode of an environment is set when it is made: this one is {given}",
-                hint="EnvironmentSettings.in_batch_mode(); in headrace sql,"
-                f" -D {options.RUNTIME_MODE.key}=batch",
+                hint="EnvironmentSettings.in_batch_mode(), or in_streaming_mode()",
             )
