@@ -8,7 +8,7 @@ from headrace.errors import SqlParserError
 from headrace.sql.dialect.splitting import pieces_of, split
 from headrace.sql.parsing import expected_after, parse
 
-SET = "EXECUTE STATEMENT SET BEGIN INSERT INTO a SELECT CASE b WHEN 1 THEN 2 END; INSERT INTO b q; END"
+SET = "EXECUTE STATEMENT SET BEGIN INSERT INTO a SELECT CASE b WHEN 1 END; INSERT INTO b q; END"
 
 
 @pytest.mark.parametrize(
