@@ -46,15 +46,18 @@ def _statements(content: MemoryCatalog, name: str) -> Iterator[str]:
         known = content.database(database)
         assert known is not None
         yield _create_database(database, known)
+        views = []
         for each in sorted(content.relations(database)):
             path = _path(database, each)
             match content.relation(database, each):
                 case CatalogTable() as table:
                     yield create_table_text(path, table, as_written=True).rstrip()
                 case CatalogView() as view:
-                    catalog, current = view.database
-                    yield f"USE {_path(*((catalog, current) if catalog != name else (current,)))}"
-                    yield create_view_text(path, view).rstrip()
+                    views.append((path, view))
+        for path, view in views:
+            catalog, current = view.database
+            yield f"USE {_path(*((catalog, current) if catalog != name else (current,)))}"
+            yield create_view_text(path, view).rstrip()
         for each in sorted(content.functions(database)):
             function = content.function(database, each)
             assert function is not None

@@ -115,7 +115,7 @@ def create_table_text(
 ) -> str:
     """Return the statement that makes a table.
 
-    ``as_written``: expressions are as the user wrote them, and not printed from their trees.
+    ``as_written``: expressions are as the user wrote them, and types have their short names.
     """
     parts = [_column(each, as_written) for each in table.columns]
     if table.watermark is not None:
@@ -157,11 +157,12 @@ def create_view_text(path: str, view: CatalogView, *, temporary: bool = False) -
 
 def _column(column: ColumnDefinition, as_written: bool) -> str:
     written = quote_name(column.name)
+    type_text = str if as_written else type_in_full
     match column:
         case PhysicalColumn():
-            written += f" {type_in_full(column.type)}"
+            written += f" {type_text(column.type)}"
         case MetadataColumn():
-            written += f" {type_in_full(column.type)} {_metadata(column)}"
+            written += f" {type_text(column.type)} {_metadata(column)}"
         case ComputedColumn():
             written += f" AS {column.text if as_written else _written(column.expression)}"
     return written + (f" COMMENT {quoted_text(column.comment)}" if column.comment else "")
