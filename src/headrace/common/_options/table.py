@@ -58,8 +58,24 @@ MAX_COLUMN_WIDTH: ConfigOption[int] = ConfigOption(
     "The widest column of text that is printed; longer texts are cut, with three dots.",
     fallback_keys=("sql-client.display.max-column-width",),
 )
+CATALOG_STORE: ConfigOption[str] = ConfigOption(
+    "table.catalog-store.kind",
+    ValueKind.CHOICE,
+    "generic_in_memory",
+    "Where catalogs that CREATE CATALOG makes are kept: for the session, or for later ones too, in"
+    " table.catalog-store.file.path (file). It is read when an environment is made.",
+    choices=("generic_in_memory", "file"),
+)
+CATALOG_STORE_PATH: ConfigOption[str | None] = ConfigOption(
+    "table.catalog-store.file.path",
+    ValueKind.STRING,
+    None,
+    "The folder of the catalog store in files: one file for each catalog, with its options.",
+)
 
 TABLE_OPTIONS = (
+    CATALOG_STORE,
+    CATALOG_STORE_PATH,
     TIME_ZONE,
     MINI_BATCH,
     STATE_TTL,

@@ -20,6 +20,7 @@ from headrace.sql.catalog.objects import (
     Relation,
     kind_of,
 )
+from headrace.sql.catalog.store import FileCatalogStore
 from headrace.sql.statements import Options, Path
 from headrace.sql.types import quote_name
 
@@ -73,7 +74,7 @@ class CatalogManager:
     """The catalogs of a session, its current catalog and database, and its temporary objects.
 
     A temporary object hides one in a catalog with the same name. ``open_catalog`` makes the
-    catalog of CREATE CATALOG from its options.
+    catalog of CREATE CATALOG from its options. ``store`` keeps these for later sessions.
     """
 
     def __init__(
@@ -81,14 +82,19 @@ class CatalogManager:
         catalog: str = "default_catalog",
         database: str = "default_database",
         open_catalog: Callable[[str, Options], Catalog] = open_catalog,
+        store: FileCatalogStore | None = None,
     ) -> None:
         self.current_catalog = catalog
         self.current_database = database
         self._catalogs: dict[str, Catalog] = {catalog: MemoryCatalog(database)}
         self._open_catalog = open_catalog
+        self._store = store
         self._temporary: dict[ObjectPath, Relation] = {}
         self._temporary_functions: dict[ObjectPath, CatalogFunction] = {}
         self._system_functions: dict[str, CatalogFunction] = {}
+        if store is not None:
+            for each in store.names():
+                self.register_catalog(each, open_catalog(each, store.read(each)))
 
     # Names
 
@@ -129,6 +135,8 @@ class CatalogManager:
                 return
             raise CatalogError(f"the catalog {quote_name(name)} exists already")
         self.register_catalog(name, self._open_catalog(name, options))
+        if self._store is not None:
+            self._store.put(name, options)
 
     def register_catalog(self, name: str, catalog: Catalog) -> None:
         """Add a catalog."""
@@ -144,6 +152,8 @@ class CatalogManager:
         if name == self.current_catalog:
             raise CatalogError(f"the catalog {quote_name(name)} is in use", hint="USE CATALOG …")
         del self._catalogs[name]
+        if self._store is not None:
+            self._store.remove(name)
 
     def use_catalog(self, name: str) -> None:
         """Make a catalog current, with its default database."""

@@ -79,13 +79,16 @@ class StartedJobs:
         """Return the result of DESCRIBE JOB."""
         return content_of(_COLUMNS, [self._job(id_).row])
 
-    def stop(self, statement: parsed.StopJob) -> TableResult:
-        """Stop a job: at once, or with a savepoint, whose folder is the result."""
+    def stop(self, statement: parsed.StopJob, below: str | None) -> TableResult:
+        """Stop a job: at once, or with a savepoint, whose folder is the result.
+
+        ``below``: where savepoints are; None: as the job was configured when it started.
+        """
         job = self._job(statement.job)
         if not statement.savepoint:
             job.client.cancel().result()
             return done()
-        folder = job.client.stop_with_savepoint(statement.drain).result()
+        folder = job.client.stop_with_savepoint(statement.drain, below).result()
         return content_of((Column("savepoint path", STRING),), [[folder]])
 
     def _job(self, id_: str) -> StartedJob:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common._options import catalogue as options
 from headrace.common._options.table import (
+    CATALOG_STORE,
+    CATALOG_STORE_PATH,
     DML_SYNC,
     MAX_COLUMN_WIDTH,
     MINI_BATCH,
@@ -19,13 +21,14 @@ from headrace.common.types import row_of
 from headrace.datastream._build import execution
 from headrace.datastream._streams.closeable_iterator import CloseableIterator
 from headrace.datastream.data_stream import DataStream
-from headrace.errors import SqlValidationError, UnsupportedError
+from headrace.errors import ConfigurationError, SqlValidationError, UnsupportedError
 from headrace.sql import statements as parsed
 from headrace.sql.assignment import is_assignable
 from headrace.sql.calls import cast
 from headrace.sql.catalog.execute import Types, execute
 from headrace.sql.catalog.manager import CatalogManager
 from headrace.sql.catalog.objects import CatalogTable, CatalogView, ObjectPath, PlanView
+from headrace.sql.catalog.store import FileCatalogStore
 from headrace.sql.explain import explain, explain_sink
 from headrace.sql.expressions import Literal
 from headrace.sql.parsing import parse
@@ -48,6 +51,7 @@ from headrace.table.table_result import TableResult, content_of, done, text_resu
 if TYPE_CHECKING:
     from sqlglot import exp
 
+    from headrace.common.configuration import Configuration
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
     from headrace.table.table_descriptor import TableDescriptor
 
@@ -93,7 +97,8 @@ class SqlSession:
         database: str = "default_database",
     ) -> None:
         self.env = env
-        self.catalogs = CatalogManager(catalog, database)
+        store = _catalog_store(env._configuration)
+        self.catalogs = CatalogManager(catalog, database, store=store)
         self.jobs = StartedJobs()
         self.settings = SessionSettings(env._configuration)
         self._statement_set: list[PlannedInsert] | None = None
@@ -216,7 +221,8 @@ class SqlSession:
             case parsed.Describe(kind="JOB", path=(id_,)):
                 return self.jobs.describe(id_)
             case parsed.StopJob():
-                return self.jobs.stop(statement)
+                below = options.read(self.env._configuration, options.SAVEPOINT_DIR)
+                return self.jobs.stop(statement, below)
             case parsed.Explain():
                 return text_result(self._explain(statement))
             case parsed.Unsupported():
@@ -434,6 +440,17 @@ class SqlSession:
             time_zone=self.time_zone,
             mini_batch=options.read(self.env._configuration, MINI_BATCH),
         )
+
+
+def _catalog_store(configuration: Configuration) -> FileCatalogStore | None:
+    if options.read(configuration, CATALOG_STORE) != "file":
+        return None
+    path = options.read(configuration, CATALOG_STORE_PATH)
+    if path is None:
+        raise ConfigurationError(
+            f"{CATALOG_STORE.key} is file, and {CATALOG_STORE_PATH.key} is missing"
+        )
+    return FileCatalogStore(path)
 
 
 _CHANGELOG_MODE = "CHANGELOG_MODE"

@@ -62,10 +62,10 @@ def test_a_job_is_shown_and_stopped(t_env: TableEnvironment) -> None:
 
 @pytest.mark.parametrize("drain", ["", " WITH DRAIN"])
 def test_a_job_stops_with_a_savepoint(t_env: TableEnvironment, tmp_path: Path, drain: str) -> None:
-    t_env.execute_sql(f"SET 'execution.checkpointing.savepoint-dir' = '{tmp_path}'")
     t_env.execute_sql("SET 'pipeline.name' = 'copy'")
     client = t_env.execute_sql("INSERT INTO nothing SELECT a FROM endless").get_job_client()
     assert client is not None
+    t_env.execute_sql(f"SET 'execution.checkpointing.savepoint-dir' = '{tmp_path}'")
     stop = f"STOP JOB '{client.get_job_id()}' WITH SAVEPOINT{drain}"
     result = t_env.execute_sql(stop)
     assert result.get_resolved_schema().get_column_names() == ["savepoint path"]
@@ -203,3 +203,18 @@ def test_known_rows_are_printed_in_full(
     t_env.execute_sql("SET 'table.display.max-column-width' = '5'")
     t_env.execute_sql("SELECT 'abcdefgh' AS a").print()
     assert "| ab... |" in capsys.readouterr().out
+
+
+def test_catalogs_are_stored_for_later_sessions(tmp_path: Path) -> None:
+    settings = {
+        "table.catalog-store.kind": "file",
+        "table.catalog-store.file.path": f"{tmp_path}/store",
+    }
+    first = environment(**settings)
+    first.execute_sql(f"CREATE CATALOG c WITH ('type' = 'file', 'path' = '{tmp_path}/c.sql')")
+    first.execute_sql("CREATE TABLE c.`default`.t (a INT) WITH ('connector' = 'blackhole')")
+    second = environment(**settings)
+    second.use_catalog("c")
+    assert second.list_tables() == ["t"]
+    with pytest.raises(ConfigurationError, match="is missing"):
+        environment(**{"table.catalog-store.kind": "file"})
