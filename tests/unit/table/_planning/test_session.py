@@ -74,6 +74,35 @@ def test_a_job_stops_with_a_savepoint(t_env: TableEnvironment, tmp_path: Path, d
     assert rows(t_env.execute_sql("SHOW JOBS"))[0][1:3] == ["copy", "FINISHED"]
 
 
+def test_a_statement_goes_on_from_the_savepoint_of_its_job(tmp_path: Path) -> None:
+    settings = {"execution.checkpointing.savepoint-dir": f"{tmp_path}/savepoints"}
+
+    def begin(t_env: TableEnvironment) -> TableResult:
+        t_env.execute_sql(
+            "CREATE TABLE numbers (a INT) WITH ('connector' = 'datagen', 'rows-per-second' = '100',"
+            " 'fields.a.kind' = 'sequence', 'fields.a.start' = '1', 'fields.a.end' = '100')"
+        )
+        csv(t_env, tmp_path, "o", "a INT")
+        return t_env.execute_sql("INSERT INTO o SELECT a FROM numbers")
+
+    first = environment(**settings)
+    client = begin(first).get_job_client()
+    assert client is not None
+    stop = f"STOP JOB '{client.get_job_id()}' WITH SAVEPOINT"
+    ((savepoint,),) = rows(first.execute_sql(stop))
+    second = environment(**settings, **{"execution.state-recovery.path": savepoint})
+    begin(second).wait()
+    found = rows(environment_of(tmp_path).execute_sql("SELECT a FROM o"))
+    assert sorted(found) == [[number] for number in range(1, 101)]
+
+
+def environment_of(folder: Path) -> TableEnvironment:
+    """Return a new environment that has the table ``o``."""
+    t_env = environment()
+    csv(t_env, folder, "o", "a INT")
+    return t_env
+
+
 def test_an_unknown_job_is_refused(t_env: TableEnvironment) -> None:
     for statement in ("STOP JOB 'x'", "DESCRIBE JOB 'x'"):
         with pytest.raises(SqlValidationError, match="has started no job 'x'"):
