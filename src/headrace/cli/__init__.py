@@ -26,6 +26,7 @@ from headrace.cli import (
     state,
 )
 from headrace.cli.check import command
+from headrace.cli.sql import command as sql_command
 from headrace.errors import HeadraceError
 
 app = typer.Typer(
@@ -43,6 +44,7 @@ app.command("package")(package.package)
 app.command("prepare")(prepare.prepare)
 app.command("run", context_settings=run.CONTEXT_SETTINGS)(run.run)
 app.command("pyflink", context_settings=run.CONTEXT_SETTINGS)(pyflink.pyflink)
+app.command("sql")(sql_command.sql)
 app.command("replay")(replay.replay)
 app.add_typer(jobs.app, name="jobs")
 app.add_typer(checkpoints.app, name="checkpoints")

@@ -32,6 +32,11 @@ def explain(rel: Rel, mode: Mode | None = None) -> str:
     return "\n".join(_lines(rel, mode, 0))
 
 
+def explain_sink(table: str, rel: Rel, mode: Mode | None = None) -> str:
+    """Return the plan of rows that are written into a table."""
+    return "\n".join([f"Sink(table=[{table}])", *_lines(rel, mode, 1)])
+
+
 def _lines(rel: Rel, mode: Mode | None, depth: int) -> Iterator[str]:
     kinds = "" if mode is None else f", changelogMode=[{mode(rel).kind_codes}]"
     lead = "" if depth == 0 else "   " * (depth - 1) + "+- "

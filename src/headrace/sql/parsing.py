@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from headrace.common._extras import optional
+from headrace.errors import SqlParserError
 from headrace.sql.statements import Statement
 
 if TYPE_CHECKING:
@@ -22,6 +24,27 @@ def parse(text: str) -> tuple[Statement, ...]:
     from headrace.sql.dialect.statements import StatementReader
 
     return StatementReader(text).statements()
+
+
+def expected_after(text: str) -> tuple[str, ...]:
+    """Return what can follow the beginning of a text, as error messages name it.
+
+    Words are in upper case, symbols in quotes; other entries say what can stand there, such as "a
+    name". Empty: nothing can, as the text is wrong before its end.
+
+    Raises:
+        MissingExtraError: sqlglot is not installed.
+    """
+    optional("sqlglot")
+    from headrace.sql.dialect.statements import StatementReader
+
+    try:
+        reader = StatementReader(text)
+    except SqlParserError:
+        return ()
+    with suppress(SqlParserError):  # the text ends too early
+        reader.statements()
+    return reader.wanted_at_end()
 
 
 def parse_expression(text: str) -> exp.Expr:

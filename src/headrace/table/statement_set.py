@@ -54,10 +54,7 @@ class StatementSet:
 
     def explain(self, *extra_details: ExplainDetail) -> str:
         """Return the plans."""
-        return "\n".join(
-            self._session.explain(each.rel, [d.name for d in extra_details])
-            for each in self._inserts
-        )
+        return self._session.explain_inserts(self._inserts, [each.name for each in extra_details])
 
     def print_explain(self, *extra_details: ExplainDetail) -> None:
         """Print the plans."""

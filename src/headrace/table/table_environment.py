@@ -340,7 +340,6 @@ def _session(env: StreamExecutionEnvironment, settings: EnvironmentSettings) -> 
     env.set_runtime_mode(RuntimeExecutionMode.BATCH if batch else RuntimeExecutionMode.STREAMING)
     return SqlSession(
         env,
-        batch=batch,
         catalog=settings.get_built_in_catalog_name(),
         database=settings.get_built_in_database_name(),
     )

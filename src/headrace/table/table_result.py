@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from headrace.common.types import Row, RowKind
 from headrace.datastream._streams.closeable_iterator import CloseableIterator
 from headrace.errors import PlanError
 from headrace.sql.rel import Columns
-from headrace.table._results.tableau import print_rows
+from headrace.table._results.tableau import MAX_WIDTH, NULL, print_rows
 from headrace.table._results.texts import text_of
 from headrace.table._results.values import python_row
 from headrace.table.result_kind import ResultKind
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CloseableIterator", "TableResult"]
 
-_KINDS = dict(zip(RowKind, ("+I", "-U", "+U", "-D"), strict=True))
+KIND_CODES = dict(zip(RowKind, ("+I", "-U", "+U", "-D"), strict=True))
+"""How row kinds are printed."""
 
 Open = Callable[[], CloseableIterator]
 """Starts the job, if it is not running, and returns its rows."""
@@ -39,6 +41,8 @@ class TableResult:
         changes: bool = False,
         time_zone: str = "UTC",
         job: JobClient | None = None,
+        max_width: int = MAX_WIDTH,
+        is_query: bool = True,
     ) -> None:
         self._columns = columns
         self._kind = kind
@@ -46,6 +50,8 @@ class TableResult:
         self._changes = changes
         self._time_zone = time_zone
         self._job = job
+        self._max_width = max_width
+        self._is_query = is_query
         self._taken = False
         self._plain = False
 
@@ -98,7 +104,8 @@ class TableResult:
                 for row in rows:
                     print(row[0])
                 return
-            print_rows(self._columns, self._changes, self._texts(rows), print)
+            texts = self._texts(rows)
+            print_rows(self._columns, self._changes, texts, print, self._max_width)
 
     def _take(self) -> CloseableIterator:
         if self._taken:
@@ -115,21 +122,25 @@ class TableResult:
             yield python_row(row, types)
 
     def _texts(self, rows: Iterator[Row]) -> Iterator[list[str]]:
-        types = [column.type for column in self._columns]
         for row in rows:
-            cells = [
-                text_of(value, kind, self._time_zone)
-                for value, kind in zip(row._values, types, strict=True)
-            ]
-            yield [_KINDS[row.get_row_kind()], *cells] if self._changes else cells
+            cells = self._cells(row)
+            yield [KIND_CODES[row.get_row_kind()], *cells] if self._changes else cells
+
+    def _cells(self, row: Row) -> list[str]:
+        return [
+            text_of(value, column.type, self._time_zone, NULL if self._is_query else "")
+            for value, column in zip(row._values, self._columns, strict=True)
+        ]
 
 
 def content_of(columns: Columns, rows: list[list[Any]]) -> TableResult:
-    """Return a result of rows that are known."""
+    """Return a result of rows that are known, which are printed in full."""
     return TableResult(
         columns,
         ResultKind.SUCCESS_WITH_CONTENT,
         lambda: CloseableIterator(iter([Row(*row) for row in rows])),
+        max_width=sys.maxsize,
+        is_query=False,
     )
 
 

@@ -51,11 +51,66 @@ UPSERT_MATERIALIZE: ConfigOption[Literal["AUTO", "NONE", "FORCE"]] = ConfigOptio
     choices=("AUTO", "NONE", "FORCE"),
 )
 
+DML_SYNC: ConfigOption[bool] = ConfigOption(
+    "table.dml-sync",
+    ValueKind.BOOLEAN,
+    False,
+    "Whether an INSERT waits for the end of its job. If false, it returns when its job starts.",
+)
+RESULT_MODE: ConfigOption[str] = ConfigOption(
+    "sql-client.execution.result-mode",
+    ValueKind.CHOICE,
+    "TABLE",
+    "How `headrace sql` shows the rows of a query in a terminal: as a table that changes in place,"
+    " as the changes themselves (CHANGELOG), or line by line (TABLEAU).",
+    choices=("TABLE", "CHANGELOG", "TABLEAU"),
+)
+MAX_TABLE_ROWS: ConfigOption[int] = ConfigOption(
+    "sql-client.execution.max-table-result.rows",
+    ValueKind.INT,
+    1_000_000,
+    "How many rows `headrace sql` keeps of a result in the mode TABLE; older ones are dropped.",
+)
+VERBOSE: ConfigOption[bool] = ConfigOption(
+    "sql-client.verbose",
+    ValueKind.BOOLEAN,
+    False,
+    "Whether `headrace sql` prints errors with their tracebacks.",
+)
+MAX_COLUMN_WIDTH: ConfigOption[int] = ConfigOption(
+    "table.display.max-column-width",
+    ValueKind.INT,
+    30,
+    "The widest column of text that is printed; longer texts are cut, with three dots.",
+    fallback_keys=("sql-client.display.max-column-width",),
+)
+CATALOG_STORE: ConfigOption[str] = ConfigOption(
+    "table.catalog-store.kind",
+    ValueKind.CHOICE,
+    "generic_in_memory",
+    "Where catalogs that CREATE CATALOG makes are kept: for the session, or for later ones too, in"
+    " table.catalog-store.file.path (file). It is read when an environment is made.",
+    choices=("generic_in_memory", "file"),
+)
+CATALOG_STORE_PATH: ConfigOption[str | None] = ConfigOption(
+    "table.catalog-store.file.path",
+    ValueKind.STRING,
+    None,
+    "The folder of the catalog store in files: one file for each catalog, with its options.",
+)
+
 TABLE_OPTIONS = (
+    CATALOG_STORE,
+    CATALOG_STORE_PATH,
     TIME_ZONE,
     MINI_BATCH,
     STATE_TTL,
     DUPLICATES,
     NOT_NULL_ENFORCER,
     UPSERT_MATERIALIZE,
+    DML_SYNC,
+    RESULT_MODE,
+    MAX_TABLE_ROWS,
+    VERBOSE,
+    MAX_COLUMN_WIDTH,
 )

@@ -48,22 +48,22 @@ class NodeList:
         self._drop_pending()
         return sinks
 
+    def _drop_pending(self) -> None:
+        self._pending_operators.clear()
+        self._pending_sinks.clear()
+
     @contextmanager
-    def _apart(self) -> Iterator[None]:
+    def _job_apart(self) -> Iterator[None]:
         """Leave what is added meanwhile out of the program's next job, unless a sink reads it.
 
         A job that starts meanwhile has none of the program's sinks.
         """
-        pending = self._pending_operators, self._pending_sinks
+        operators, sinks = self._pending_operators, self._pending_sinks
         self._pending_operators, self._pending_sinks = [], []
         try:
             yield
         finally:
-            self._pending_operators, self._pending_sinks = pending
-
-    def _drop_pending(self) -> None:
-        self._pending_operators.clear()
-        self._pending_sinks.clear()
+            self._pending_operators, self._pending_sinks = operators, sinks
 
     def _ends_without_sink(self, sinks: Iterable[Transformation]) -> Iterator[Transformation]:
         read = _feeders(sinks)

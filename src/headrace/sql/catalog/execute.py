@@ -94,7 +94,11 @@ def execute(statement: Statement, manager: CatalogManager, types: Types) -> List
         case Drop():
             _drop(statement, manager)
         case Alter():
-            _alter(statement, manager, types)
+            of: Literal["object", "database"] = "object"
+            if statement.kind == "DATABASE":
+                of = "database"
+            with manager.writing(statement.path, of):
+                _alter(statement, manager, types)
         case Use(kind="CATALOG"):
             manager.use_catalog(statement.path[0])
         case Use():

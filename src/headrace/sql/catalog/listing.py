@@ -105,7 +105,7 @@ def _extras(column: ColumnDefinition) -> str | None:
 
 
 def _metadata(column: MetadataColumn) -> str:
-    key = "" if column.key is None else f" FROM {_text(column.key)}"
+    key = "" if column.key is None else f" FROM {quoted_text(column.key)}"
     return f"METADATA{key}{' VIRTUAL' if column.virtual else ''}"
 
 
@@ -113,11 +113,23 @@ def _metadata(column: MetadataColumn) -> str:
 
 
 def show_create_table(path: ObjectPath, table: CatalogTable, *, temporary: bool = False) -> str:
-    """Return the statement that makes a table."""
-    parts = [_column(each) for each in table.columns]
+    """Return the statement that makes a table, as Flink shows it."""
+    return create_table_text(str(path), table, temporary=temporary)
+
+
+def create_table_text(
+    path: str, table: CatalogTable, *, temporary: bool = False, as_written: bool = False
+) -> str:
+    """Return the statement that makes a table.
+
+    ``as_written``: expressions are as the user wrote them, and types have their short names.
+    """
+    parts = [_column(each, as_written) for each in table.columns]
     if table.watermark is not None:
         column = ".".join(map(quote_name, table.watermark.column))
-        parts.append(f"WATERMARK FOR {column} AS {_written(table.watermark.expression)}")
+        watermark = table.watermark
+        text = watermark.text if as_written else _written(watermark.expression)
+        parts.append(f"WATERMARK FOR {column} AS {text}")
     if table.primary_key is not None:
         name = quote_name(table.primary_key.name or "")
         keys = _names(table.primary_key.columns)
@@ -125,36 +137,42 @@ def show_create_table(path: ObjectPath, table: CatalogTable, *, temporary: bool 
     body = ",\n".join(f"  {each}" for each in parts)
     lines = [f"CREATE {'TEMPORARY ' if temporary else ''}TABLE {path} (\n{body}\n)"]
     if table.comment:
-        lines.append(f"COMMENT {_text(table.comment)}")
+        lines.append(f"COMMENT {quoted_text(table.comment)}")
     if table.distribution is not None:
         lines.append(_distribution(table.distribution))
     if table.partitioned_by:
         lines.append(f"PARTITIONED BY ({_names(table.partitioned_by)})")
     if table.options:
-        lines.append(_options(table.options))
+        lines.append(options_text(table.options))
     return "\n".join(lines) + "\n"
 
 
 def show_create_view(path: ObjectPath, view: CatalogView, *, temporary: bool = False) -> str:
+    """Return the statement that makes a view, as Flink shows it."""
+    return create_view_text(str(path), view, temporary=temporary)
+
+
+def create_view_text(path: str, view: CatalogView, *, temporary: bool = False) -> str:
     """Return the statement that makes a view."""
     body = ",\n".join(f"  {quote_name(each)}" for each in view.columns)
     lines = [f"CREATE {'TEMPORARY ' if temporary else ''}VIEW {path} (\n{body}\n)"]
     if view.comment:
-        lines.append(f"COMMENT {_text(view.comment)}")
+        lines.append(f"COMMENT {quoted_text(view.comment)}")
     lines.append(f"AS {view.text}")
     return "\n".join(lines) + "\n"
 
 
-def _column(column: ColumnDefinition) -> str:
+def _column(column: ColumnDefinition, as_written: bool) -> str:
     written = quote_name(column.name)
+    type_text = str if as_written else type_in_full
     match column:
         case PhysicalColumn():
-            written += f" {type_in_full(column.type)}"
+            written += f" {type_text(column.type)}"
         case MetadataColumn():
-            written += f" {type_in_full(column.type)} {_metadata(column)}"
+            written += f" {type_text(column.type)} {_metadata(column)}"
         case ComputedColumn():
-            written += f" AS {_written(column.expression)}"
-    return written + (f" COMMENT {_text(column.comment)}" if column.comment else "")
+            written += f" AS {column.text if as_written else _written(column.expression)}"
+    return written + (f" COMMENT {quoted_text(column.comment)}" if column.comment else "")
 
 
 def _distribution(distribution: Distribution) -> str:
@@ -167,8 +185,11 @@ def _distribution(distribution: Distribution) -> str:
     return written
 
 
-def _options(options: Options) -> str:
-    body = ",\n".join(f"  {_text(key)} = {_text(value)}" for key, value in sorted(options))
+def options_text(options: Options) -> str:
+    """Return WITH (…)."""
+    body = ",\n".join(
+        f"  {quoted_text(key)} = {quoted_text(value)}" for key, value in sorted(options)
+    )
     return f"WITH (\n{body}\n)"
 
 
@@ -178,7 +199,8 @@ def _written(tree: Any) -> str:
     return to_sql(tree)
 
 
-def _text(value: str) -> str:
+def quoted_text(value: str) -> str:
+    """Return a text in quotes."""
     return "'" + value.replace("'", "''") + "'"
 
 
@@ -204,7 +226,7 @@ def type_in_full(kind: SqlType) -> str:
         case RowType():
             fields = (
                 f"{quote_name(each.name)} {type_in_full(each.type)}"
-                + (f" {_text(each.description)}" if each.description else "")
+                + (f" {quoted_text(each.description)}" if each.description else "")
                 for each in kind.fields
             )
             written = f"ROW<{', '.join(fields)}>"

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Literal
+from functools import wraps
+from typing import Concatenate, Literal, ParamSpec, TypeVar
 
 from headrace.errors import CatalogError
+from headrace.sql.catalog import file
 from headrace.sql.catalog.errors import did_you_mean, missing
 from headrace.sql.catalog.memory import Catalog, MemoryCatalog
 from headrace.sql.catalog.objects import (
@@ -17,8 +20,12 @@ from headrace.sql.catalog.objects import (
     Relation,
     kind_of,
 )
+from headrace.sql.catalog.store import FileCatalogStore
 from headrace.sql.statements import Options, Path
 from headrace.sql.types import quote_name
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 RelationKind = Literal["table", "view"]
 
@@ -32,35 +39,62 @@ class Found:
     temporary: bool
 
 
-def _refuse_unknown_catalog(options: Options) -> Catalog:
-    kind = dict(options).get("type")
+def open_catalog(name: str, options: Options) -> Catalog:
+    """Return the catalog of CREATE CATALOG."""
+    given = dict(options)
+    kind = given.pop("type", None)
     if kind == "generic_in_memory":
-        return MemoryCatalog(dict(options).get("default-database", "default"))
+        return MemoryCatalog(given.get("default-database", "default"))
+    if kind == file.TYPE:
+        return file.open_file_catalog(name, given)
+    types = f"'generic_in_memory' and '{file.TYPE}' are"
     if kind is None:
-        raise CatalogError("a catalog needs the option 'type'", hint="'type' = 'generic_in_memory'")
-    raise CatalogError(f"there is no catalog of the type '{kind}'", hint="'generic_in_memory' is")
+        raise CatalogError("a catalog needs the option 'type'", hint=f"'type' = …: {types}")
+    raise CatalogError(f"there is no catalog of the type '{kind}'", hint=types)
+
+
+Method = Callable[Concatenate["CatalogManager", Path, P], R]
+
+
+def _one_change(of: Literal["object", "database"]) -> Callable[[Method[P, R]], Method[P, R]]:
+    """Have a method read and change the catalog of a path without a change of others between."""
+
+    def decorate(method: Method[P, R]) -> Method[P, R]:
+        @wraps(method)
+        def changed(self: CatalogManager, path: Path, /, *args: P.args, **kwargs: P.kwargs) -> R:
+            with nullcontext() if kwargs.get("temporary") else self.writing(path, of):
+                return method(self, path, *args, **kwargs)
+
+        return changed
+
+    return decorate
 
 
 class CatalogManager:
     """The catalogs of a session, its current catalog and database, and its temporary objects.
 
     A temporary object hides one in a catalog with the same name. ``open_catalog`` makes the
-    catalog of CREATE CATALOG from its options.
+    catalog of CREATE CATALOG from its options. ``store`` keeps these for later sessions.
     """
 
     def __init__(
         self,
         catalog: str = "default_catalog",
         database: str = "default_database",
-        open_catalog: Callable[[Options], Catalog] = _refuse_unknown_catalog,
+        open_catalog: Callable[[str, Options], Catalog] = open_catalog,
+        store: FileCatalogStore | None = None,
     ) -> None:
         self.current_catalog = catalog
         self.current_database = database
         self._catalogs: dict[str, Catalog] = {catalog: MemoryCatalog(database)}
         self._open_catalog = open_catalog
+        self._store = store
         self._temporary: dict[ObjectPath, Relation] = {}
         self._temporary_functions: dict[ObjectPath, CatalogFunction] = {}
         self._system_functions: dict[str, CatalogFunction] = {}
+        if store is not None:
+            for each in store.names():
+                self.register_catalog(each, open_catalog(each, store.read(each)))
 
     # Names
 
@@ -100,7 +134,9 @@ class CatalogManager:
             if if_not_exists:
                 return
             raise CatalogError(f"the catalog {quote_name(name)} exists already")
-        self.register_catalog(name, self._open_catalog(options))
+        self.register_catalog(name, self._open_catalog(name, options))
+        if self._store is not None:
+            self._store.put(name, options)
 
     def register_catalog(self, name: str, catalog: Catalog) -> None:
         """Add a catalog."""
@@ -116,11 +152,21 @@ class CatalogManager:
         if name == self.current_catalog:
             raise CatalogError(f"the catalog {quote_name(name)} is in use", hint="USE CATALOG …")
         del self._catalogs[name]
+        if self._store is not None:
+            self._store.remove(name)
 
     def use_catalog(self, name: str) -> None:
         """Make a catalog current, with its default database."""
         catalog = self.catalog(name)
         self.current_catalog, self.current_database = name, catalog.default_database
+
+    def writing(
+        self, path: Path, of: Literal["object", "database"]
+    ) -> AbstractContextManager[None]:
+        """Make what is read and changed inside one change of the catalog of a path."""
+        name = self.qualify(path).catalog if of == "object" else self.qualify_database(path)[0]
+        catalog = self._catalogs.get(name)
+        return nullcontext() if catalog is None else catalog.writing()
 
     # Databases
 
@@ -142,6 +188,7 @@ class CatalogManager:
         self.database(path)
         self.current_catalog, self.current_database = self.qualify_database(path)
 
+    @_one_change("database")
     def create_database(
         self, path: Path, database: CatalogDatabase, *, if_not_exists: bool = False
     ) -> None:
@@ -152,12 +199,14 @@ class CatalogManager:
         elif not if_not_exists:
             raise CatalogError(f"the database {quote_name(name)} exists already")
 
+    @_one_change("database")
     def replace_database(self, path: Path, database: CatalogDatabase) -> None:
         """Change what is said of a database."""
         self.database(path)
         catalog, name = self.qualify_database(path)
         self.catalog(catalog).put_database(name, database)
 
+    @_one_change("database")
     def drop_database(self, path: Path, *, if_exists: bool = False, cascade: bool = False) -> None:
         """Drop a database; ``cascade``: with what is in it."""
         catalog, name = self.qualify_database(path)
@@ -215,6 +264,7 @@ class CatalogManager:
             raise CatalogError(f"{found.path} is a view")
         return found.relation
 
+    @_one_change("object")
     def create_relation(
         self,
         path: Path,
@@ -248,6 +298,7 @@ class CatalogManager:
         else:
             self.catalog(path.catalog).put_relation(path.database, path.name, relation)
 
+    @_one_change("object")
     def drop_relation(
         self,
         path: Path,
@@ -292,6 +343,7 @@ class CatalogManager:
         """Change a table or view that is in a catalog."""
         self._put(path, relation, temporary=False)
 
+    @_one_change("object")
     def rename_relation(self, path: Path, kind: RelationKind, target: Path) -> None:
         """Rename a table or view, inside its database."""
         found = self.stored(path, kind)
@@ -337,6 +389,7 @@ class CatalogManager:
         temporary = _lower(self.qualify(path)) in self._temporary_functions
         return None if found is None else (found, False, temporary)
 
+    @_one_change("object")
     def create_function(
         self,
         path: Path,
@@ -371,6 +424,7 @@ class CatalogManager:
         else:
             self.catalog(full.catalog).put_function(full.database, full.name, function)
 
+    @_one_change("object")
     def drop_function(
         self,
         path: Path,

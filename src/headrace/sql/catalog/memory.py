@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -18,6 +19,9 @@ class Catalog(Protocol):
     @property
     def default_database(self) -> str:
         """The database that is current after USE CATALOG."""
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Make what is read and changed inside one change."""
 
     def databases(self) -> list[str]:
         """Return the names of the databases."""
@@ -73,6 +77,9 @@ class MemoryCatalog(Catalog):
     @property
     def default_database(self) -> str:
         return self._default_database
+
+    def writing(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def databases(self) -> list[str]:
         return list(self._databases)

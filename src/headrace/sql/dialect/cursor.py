@@ -51,6 +51,10 @@ class Cursor:
         if self.index == self._wanted_at:
             self._wanted[what] = None
 
+    def wanted_at_end(self) -> tuple[str, ...]:
+        """Return what was looked for at the end of the text."""
+        return tuple(self._wanted) if self._wanted_at == len(self.tokens) - 1 else ()
+
     def at_end(self) -> bool:
         """Return whether there are no more tokens."""
         return self.token.kind == "end"

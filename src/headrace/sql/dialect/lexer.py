@@ -25,7 +25,7 @@ class Token:
     end: int
 
 
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r"""
     (?P<space>\s+ | --[^\n]* | //[^\n]* | /\*(?!\+)(?:.*?)\*/)
     | (?P<unicode>[uU]&'(?:[^']|'')*')
@@ -50,7 +50,7 @@ def tokenize(text: str) -> list[Token]:
     tokens = []
     position = 0
     while position < len(text):
-        match = _TOKEN.match(text, position)
+        match = TOKEN.match(text, position)
         if match is None:
             raise _no_token(text, position)
         kind = match.lastgroup

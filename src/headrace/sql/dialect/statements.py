@@ -86,6 +86,7 @@ class StatementReader(DefinitionReader):
             while self.take_symbol(";"):
                 pass
             if self.at_end():
+                self._want_statement()
                 return tuple(found)
             found.append(self._statement())
             if not self.at_end() and not self.at_symbol(";"):
@@ -116,9 +117,12 @@ class StatementReader(DefinitionReader):
 
     def _no_statement(self) -> NoReturn:
         self.forget()
+        self._want_statement()
+        self.fail()
+
+    def _want_statement(self) -> None:
         for word in ("SELECT", "WITH", "VALUES", *_READERS):
             self.want(word)
-        self.fail()
 
     # INSERT
 

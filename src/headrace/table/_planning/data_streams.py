@@ -77,7 +77,7 @@ def scan_of(session: SqlSession, stream: DataStream, taken: Taken) -> Rel:
         upserts=taken.gives == "upserts",
     )
     uid = stream._edges[0].source.uid
-    with session.env._apart():
+    with session.env._job_apart():
         if not taken.watermarks:
             silent = WatermarkStrategy.no_watermarks()
             stream = stream.assign_timestamps_and_watermarks(silent)

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common._options import catalogue as options
 from headrace.common._options.table import (
+    CATALOG_STORE,
+    CATALOG_STORE_PATH,
+    DML_SYNC,
     DUPLICATES,
+    MAX_COLUMN_WIDTH,
     MINI_BATCH,
     NOT_NULL_ENFORCER,
     STATE_TTL,
@@ -16,13 +20,22 @@ from headrace.common._options.table import (
 )
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.types import row_of
+from headrace.datastream._build import execution
+from headrace.datastream._streams.closeable_iterator import CloseableIterator
 from headrace.datastream.data_stream import DataStream
-from headrace.errors import CatalogError, HeadraceError, SqlValidationError, UnsupportedError
+from headrace.errors import (
+    CatalogError,
+    ConfigurationError,
+    HeadraceError,
+    SqlValidationError,
+    UnsupportedError,
+)
 from headrace.sql import statements as parsed
 from headrace.sql.catalog.execute import Types, create_table, execute
 from headrace.sql.catalog.manager import CatalogManager
 from headrace.sql.catalog.objects import CatalogTable, CatalogView, ObjectPath, PlanView
-from headrace.sql.explain import explain
+from headrace.sql.catalog.store import FileCatalogStore
+from headrace.sql.explain import explain, explain_sink
 from headrace.sql.parsing import parse
 from headrace.sql.python_function import PythonFunction
 from headrace.sql.refusals import refuse
@@ -35,7 +48,9 @@ from headrace.sql.resolve.tables import read_columns, table_plan
 from headrace.sql.types import BIGINT, BOOLEAN, STRING, SqlType
 from headrace.table._connectors.spark import catalog as spark
 from headrace.table._functions.registry import definition_of
+from headrace.table._planning.jobs import StartedJobs
 from headrace.table._planning.lower import Lowering
+from headrace.table._planning.settings import SessionSettings
 from headrace.table._planning.sinks import TableSinks, required_of_result
 from headrace.table._planning.streams import TableStreams
 from headrace.table._planning.targets import PlannedInsert, Target
@@ -45,7 +60,7 @@ from headrace.table.table_result import TableResult, content_of, done, text_resu
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from headrace.datastream.data_stream import CloseableIterator
+    from headrace.common.configuration import Configuration
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
     from headrace.table.table_descriptor import TableDescriptor
 
@@ -65,16 +80,23 @@ class SqlSession:
         self,
         env: StreamExecutionEnvironment,
         *,
-        batch: bool,
         catalog: str = "default_catalog",
         database: str = "default_database",
     ) -> None:
         self.env = env
-        self.batch = batch
-        self.catalogs = CatalogManager(catalog, database)
+        store = _catalog_store(env._configuration)
+        self.catalogs = CatalogManager(catalog, database, store=store)
+        self.jobs = StartedJobs()
+        self.settings = SessionSettings(env._configuration)
+        self._statement_set: list[PlannedInsert] | None = None
         self._program_streams: list[DataStream] = []
         self._unnamed = 0
         self._shared: Lowering | None = None
+
+    @property
+    def batch(self) -> bool:
+        """Whether statements run as batches."""
+        return options.read(self.env._configuration, options.RUNTIME_MODE) == "BATCH"
 
     @property
     def time_zone(self) -> str:
@@ -132,7 +154,7 @@ class SqlSession:
     def add_values(self, columns: Columns, rows: Sequence[Sequence[Any]]) -> Rel:
         """Return the relation of rows that are known, with values as Arrow gives them."""
         names = tuple(column.name for column in columns)
-        with self.env._apart():
+        with self.env._job_apart():
             stream = self.env.from_collection([row_of(names, [*row]) for row in rows])
         return self.add_stream(stream, columns)
 
@@ -175,6 +197,8 @@ class SqlSession:
 
     def run(self, statement: parsed.Statement) -> TableResult:
         """Run a statement that was parsed."""
+        if self._statement_set is not None:
+            return self._add_to_set(self._statement_set, statement)
         match statement:
             case parsed.Query():
                 return self.collect(self.resolver().resolve(statement.tree))
@@ -182,9 +206,26 @@ class SqlSession:
                 return self._insert([statement])
             case parsed.StatementSet():
                 return self._insert(statement.inserts)
-            case parsed.SetOption() if statement.key is not None:
-                self.env._configuration.set_string(statement.key, statement.value or "")
+            case parsed.BeginStatementSet():
+                self._statement_set = []
                 return done()
+            case parsed.EndStatementSet():
+                raise SqlValidationError(
+                    "there is no statement set to end", hint="BEGIN STATEMENT SET begins one"
+                )
+            case parsed.SetOption(key=None):
+                return self.settings.show()
+            case parsed.SetOption(key=str(key), value=value):
+                return self.settings.set(key, value or "")
+            case parsed.ResetOption():
+                return self.settings.reset(statement.key)
+            case parsed.Show(what="JOBS"):
+                return self.jobs.show()
+            case parsed.Describe(kind="JOB", path=(id_,)):
+                return self.jobs.describe(id_)
+            case parsed.StopJob():
+                below = options.read(self.env._configuration, options.SAVEPOINT_DIR)
+                return self.jobs.stop(statement, below)
             case parsed.Explain():
                 return text_result(self._explain(statement))
             case parsed.Unsupported():
@@ -207,6 +248,19 @@ class SqlSession:
             ):
                 return self._define(statement)
         refuse(type(statement).__name__)
+
+    def _add_to_set(self, planned: list[PlannedInsert], statement: parsed.Statement) -> TableResult:
+        """Add an INSERT to the statement set that was begun, or run the set at its END."""
+        match statement:
+            case parsed.Insert():
+                planned.append(self.planned(statement))
+                return done()
+            case parsed.EndStatementSet():
+                self._statement_set = None
+                return self.insert(planned) if planned else done()
+        raise SqlValidationError(
+            "a statement set has INSERTs only", hint="END runs the statement set that was begun"
+        )
 
     def _create_spark_catalog(self, statement: parsed.CreateCatalog) -> TableResult:
         if statement.name not in self.catalogs.catalogs() or not statement.if_not_exists:
@@ -252,6 +306,8 @@ class SqlSession:
         listing = execute(statement, self.catalogs, self._types)
         if listing is None:
             return done()
+        if isinstance(statement, parsed.Show) and statement.what.startswith("CREATE"):
+            return text_result(listing.rows[0][0])
         columns = tuple(
             Column(
                 name,
@@ -277,19 +333,20 @@ class SqlSession:
         planned = lowering.planned(rel)
         drops = options.read(self.env._configuration, NOT_NULL_ENFORCER) == "DROP"
         required = required_of_result(planned)
-        with self.env._apart():
+        with self.env._job_apart():
             stream = lowering.lower_required(planned, required, "collect", drops)
 
-        def open_rows() -> CloseableIterator:
-            with self.env._apart():
-                return stream.execute_and_collect("collect")  # type: ignore[return-value]
+        def rows() -> CloseableIterator:
+            with self.env._job_apart():
+                return stream.execute_and_collect(self._job_name("collect"))  # type: ignore[return-value]
 
         return TableResult(
             rel.columns,
             ResultKind.SUCCESS_WITH_CONTENT,
-            open_rows,
+            rows,
             changes=not self.batch,
             time_zone=self.time_zone,
+            max_width=options.read(self.env._configuration, MAX_COLUMN_WIDTH),
         )
 
     def _insert(self, inserts: Sequence[parsed.Insert]) -> TableResult:
@@ -312,14 +369,25 @@ class SqlSession:
         return PlannedInsert(rel, target, insert.overwrite, insert.on_conflict, hints)
 
     def insert(self, inserts: Sequence[PlannedInsert]) -> TableResult:
-        """Start one job that writes rows into tables."""
-        with self.env._apart():
+        """Start one job that writes rows into tables; ``table.dml-sync``: wait for its end."""
+        with self.env._job_apart():
             names = self.add_sinks(inserts)
-            job = self.env.execute_async(f"insert-into_{','.join(names)}")
+            job_name = self._job_name(f"insert-into_{','.join(names)}")
+            job = self.env.execute_async(job_name)
+        self.jobs.add(job_name, job)
         columns = tuple(Column(name, BIGINT) for name in names)
         result = content_of(columns, [[-1] * len(names)])
         result._job = job
+        if options.read(self.env._configuration, DML_SYNC):
+            try:
+                result.wait()
+            except KeyboardInterrupt:
+                job.cancel().result()
+                raise
         return result
+
+    def _job_name(self, default: str) -> str:
+        return options.read(self.env._configuration, options.PIPELINE_NAME) or default
 
     def add_sinks(self, inserts: Sequence[PlannedInsert]) -> list[str]:
         """Add sinks to the job, and return the names of the tables."""
@@ -354,7 +422,10 @@ class SqlSession:
             case parsed.Query():
                 rel = self.resolver().resolve(statement.tree)
             case parsed.Insert():
-                rel = self._sinks().plan(self.planned(statement)).rel
+                return self.explain_inserts([self.planned(statement)], explained.details)
+            case parsed.StatementSet(inserts=inserts):
+                planned = [self.planned(each) for each in inserts]
+                return self.explain_inserts(planned, explained.details)
             case _:
                 refuse("EXPLAIN of this statement")
         return self.explain(rel, explained.details)
@@ -368,10 +439,21 @@ class SqlSession:
         """Return the plan of a relation, and of its job."""
         lowering = self._lowering()
         rel = lowering.planned(rel)
-        with_kinds = "CHANGELOG_MODE" in details
-        plan = explain(rel, lowering.mode if with_kinds else None)
-        with self.env._apart():
-            return f"== Plan ==\n{plan}\n\n== Job ==\n{lowering.lower(rel).explain()}"
+        plan = explain(rel, lowering.mode if _CHANGELOG_MODE in details else None)
+        with self.env._job_apart():
+            return _explained([plan], lowering.lower(rel).explain())
+
+    def explain_inserts(self, inserts: Sequence[PlannedInsert], details: Sequence[str] = ()) -> str:
+        """Return the plans of INSERTs, and of the job that they are together."""
+        mode = self._lowering().mode if _CHANGELOG_MODE in details else None
+        plans = [
+            explain_sink(each.target.full_name, self._sinks().plan(each).rel, mode)
+            for each in inserts
+        ]
+        with self.env._job_apart():
+            self.add_sinks(inserts)
+            job = execution.explain(self.env._list_sinks(), self.env._configuration)
+        return _explained(plans, job)
 
     def _lowering(self) -> Lowering:
         configuration = self.env._configuration
@@ -387,6 +469,24 @@ class SqlSession:
             mini_batch=options.read(configuration, MINI_BATCH),
             duplicates=options.read(configuration, DUPLICATES),
         )
+
+
+def _catalog_store(configuration: Configuration) -> FileCatalogStore | None:
+    if options.read(configuration, CATALOG_STORE) != "file":
+        return None
+    path = options.read(configuration, CATALOG_STORE_PATH)
+    if path is None:
+        raise ConfigurationError(
+            f"{CATALOG_STORE.key} is file, and {CATALOG_STORE_PATH.key} is missing"
+        )
+    return FileCatalogStore(path)
+
+
+_CHANGELOG_MODE = "CHANGELOG_MODE"
+
+
+def _explained(plans: Sequence[str], job: str) -> str:
+    return "\n\n".join(["== Plan ==\n" + "\n\n".join(plans), f"== Job ==\n{job}"])
 
 
 class _Relations:

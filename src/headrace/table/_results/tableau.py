@@ -25,19 +25,23 @@ NULL = "<NULL>"
 _KIND = "op"
 
 
-def widths_of(columns: Columns, kinds: bool) -> list[int]:
+def widths_of(columns: Columns, kinds: bool, max_width: int = MAX_WIDTH) -> list[int]:
     """Return the widths of columns while rows still come: by their types."""
-    found = [max(_display_width(column.name), _width_of(column.type)) for column in columns]
+    found = [
+        max(_display_width(column.name), _width_of(column.type, max_width)) for column in columns
+    ]
     return [len(_KIND), *found] if kinds else found
 
 
-def fitted_widths(columns: Columns, kinds: bool, rows: Sequence[Sequence[str]]) -> list[int]:
+def fitted_widths(
+    columns: Columns, kinds: bool, rows: Sequence[Sequence[str]], max_width: int = MAX_WIDTH
+) -> list[int]:
     """Return the widths that rows need, of which the first cell is the kind if ``kinds``."""
     names = [*((_KIND,) if kinds else ()), *(column.name for column in columns)]
     found = []
     for place, name in enumerate(names):
         longest = max((_display_width(row[place]) for row in rows), default=0)
-        found.append(min(max(_display_width(name), longest), max(MAX_WIDTH, len(name))))
+        found.append(min(max(_display_width(name), longest), max(max_width, len(name))))
     return found
 
 
@@ -75,12 +79,16 @@ class Tableau:
 
 
 def print_rows(
-    columns: Columns, kinds: bool, rows: Iterable[Sequence[str]], write: Callable[[str], object]
+    columns: Columns,
+    kinds: bool,
+    rows: Iterable[Sequence[str]],
+    write: Callable[[str], object],
+    max_width: int = MAX_WIDTH,
 ) -> None:
     """Print rows of texts and their number; the widths are those of the types if ``kinds``."""
     count = 0
     if kinds:
-        table = Tableau(columns, kinds, widths_of(columns, kinds), write)
+        table = Tableau(columns, kinds, widths_of(columns, kinds, max_width), write)
         for row in rows:
             if not count:
                 table.begin()
@@ -88,7 +96,7 @@ def print_rows(
             count += 1
     else:
         known = [*rows]
-        table = Tableau(columns, kinds, fitted_widths(columns, kinds, known), write)
+        table = Tableau(columns, kinds, fitted_widths(columns, kinds, known, max_width), write)
         for row in known:
             if not count:
                 table.begin()
@@ -122,10 +130,10 @@ def _display_width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def _width_of(kind: SqlType) -> int:
+def _width_of(kind: SqlType, max_width: int) -> int:
     match kind:
         case CharacterType():
-            return min(kind.length, MAX_WIDTH)
+            return min(kind.length, max_width)
         case BooleanType():
             return 7
         case IntegerType():
@@ -138,4 +146,4 @@ def _width_of(kind: SqlType) -> int:
             return 8 if kind.precision == 0 else 9 + kind.precision
         case TimestampType() | TimestampLtzType():
             return 19 if kind.precision == 0 else 20 + kind.precision
-    return MAX_WIDTH
+    return max_width

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NoReturn
 
 from headrace.errors import UnsupportedError
@@ -31,6 +32,9 @@ class SparkCatalog(Catalog):
     @property
     def default_database(self) -> str:
         return self._tables.current_database
+
+    def writing(self) -> AbstractContextManager[None]:
+        return nullcontext()  # nothing is changed here
 
     def databases(self) -> list[str]:
         return self._tables.databases()

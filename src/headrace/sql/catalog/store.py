@@ -1,0 +1,85 @@
+"""The definitions of catalogs in a folder, for the sessions after this one."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from urllib.parse import quote, unquote
+
+from headrace.errors import CatalogError
+from headrace.sql.statements import Options
+
+_SUFFIX = ".yaml"
+
+
+class FileCatalogStore:
+    """The options of each catalog in a file ``<name>.yaml``, as Flink's store has them.
+
+    Files have a line ``key: value`` for each option; values that Headrace writes are in quotes.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = Path(folder.removeprefix("file://"))
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CatalogError(f"the folder of catalogs cannot be made: {error}") from None
+
+    def names(self) -> list[str]:
+        """Return the names of the stored catalogs."""
+        return sorted(unquote(each.stem) for each in self._folder.glob(f"*{_SUFFIX}"))
+
+    def read(self, name: str) -> Options:
+        """Return the options of a catalog.
+
+        Raises:
+            CatalogError: the file cannot be read.
+        """
+        path = self._path(name)
+        found = []
+        lines = path.read_text("utf-8").splitlines()
+        for number, line in enumerate(lines, 1):
+            if not line.strip() or line.startswith("#"):
+                continue
+            key, colon, value = line.partition(": ")
+            try:
+                if not colon:
+                    raise ValueError("a line is 'key: value'")
+                found.append((_unquoted(key.strip()), _unquoted(value.strip())))
+            except ValueError as error:
+                problem = f"the definition of the catalog {name!r} cannot be read: line {number}"
+                where = {"file": str(path)}
+                raise CatalogError(f"{problem}: {error}", where=where) from None
+        return tuple(found)
+
+    def put(self, name: str, options: Options) -> None:
+        """Store the options of a catalog."""
+        path = self._path(name)
+        made = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        made.write_text(
+            "".join(f"{_quoted_key(key)}: {json.dumps(value)}\n" for key, value in options), "utf-8"
+        )
+        made.replace(path)
+
+    def remove(self, name: str) -> None:
+        """Remove a catalog, if it is stored."""
+        self._path(name).unlink(missing_ok=True)
+
+    def _path(self, name: str) -> Path:
+        return self._folder / (quote(name, safe=" ") + _SUFFIX)
+
+
+def _quoted_key(key: str) -> str:
+    return key if key.replace("-", "").replace(".", "").isalnum() else json.dumps(key)
+
+
+def _unquoted(text: str) -> str:
+    if text.startswith('"'):
+        found = json.loads(text)
+        if not isinstance(found, str):
+            raise ValueError(f"{text} is no text")
+        return found
+    if text.startswith("'") and text.endswith("'") and len(text) > 1:
+        return text[1:-1].replace("''", "'")
+    return text

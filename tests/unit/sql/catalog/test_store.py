@@ -1,0 +1,59 @@
+"""Definitions of catalogs that later sessions have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.errors import CatalogError
+from headrace.sql.catalog.manager import CatalogManager
+from headrace.sql.catalog.store import FileCatalogStore
+
+OPTIONS = (("path", "/x y/c.sql"), ("type", "file"))
+
+
+def test_a_catalog_is_there_in_the_next_session(tmp_path: Path) -> None:
+    options = (("type", "file"), ("path", f"{tmp_path}/c.sql"))
+    first = CatalogManager(store=FileCatalogStore(f"{tmp_path}/store"))
+    first.create_catalog("shop", options)
+    first.create_catalog("other", (("type", "generic_in_memory"),))
+    second = CatalogManager(store=FileCatalogStore(f"{tmp_path}/store"))
+    assert second.catalogs() == ["default_catalog", "other", "shop"]
+    second.drop_catalog("other")
+    third = CatalogManager(store=FileCatalogStore(f"{tmp_path}/store"))
+    assert third.catalogs() == ["default_catalog", "shop"]
+    third.use_catalog("shop")
+
+
+def test_a_catalog_that_cannot_be_opened_is_not_stored(tmp_path: Path) -> None:
+    store = FileCatalogStore(str(tmp_path))
+    with pytest.raises(CatalogError):
+        CatalogManager(store=store).create_catalog("c", (("type", "unknown"),))
+    assert store.names() == []
+
+
+def test_a_file_of_flink_is_read(tmp_path: Path) -> None:
+    (tmp_path / "c.yaml").write_text(
+        "# of Flink\ntype: generic_in_memory\n'default-database': 'd''s'\n"
+    )
+    store = FileCatalogStore(f"file://{tmp_path}")
+    assert store.read("c") == (("type", "generic_in_memory"), ("default-database", "d's"))
+
+
+@pytest.mark.parametrize("line", ["type", 'type: "open', "type:file"])
+def test_a_damaged_file_is_refused(tmp_path: Path, line: str) -> None:
+    (tmp_path / "c.yaml").write_text(f'"a": "b"\n{line}\n')
+    with pytest.raises(CatalogError, match="'c' cannot be read: line 2") as refused:
+        CatalogManager(store=FileCatalogStore(str(tmp_path)))
+    assert str(tmp_path / "c.yaml") in str(refused.value)
+
+
+@given(st.dictionaries(st.text(min_size=1, max_size=5), st.text(max_size=8), max_size=4))
+def test_options_come_back(tmp_path_factory: pytest.TempPathFactory, given: dict[str, str]) -> None:
+    store = FileCatalogStore(str(tmp_path_factory.mktemp("store")))
+    store.put("a/ü .b", tuple(given.items()))
+    assert store.names() == ["a/ü .b"]
+    assert store.read("a/ü .b") == tuple(given.items())
