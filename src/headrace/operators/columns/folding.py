@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from headrace.operators.columns.gathering import first_rows
@@ -15,13 +16,17 @@ if TYPE_CHECKING:
 
 
 class FoldedKeys:
-    """The keys that a micro-batch has reached: their parts before it, and by now."""
+    """The keys that a micro-batch has reached: their parts before it, and by now.
+
+    For each block: ``reach``, then ``load`` if there are new keys, then ``add``.
+    """
 
     def __init__(self, vectors: VectorAggregates, keys: Sequence[str]) -> None:
         self._vectors = vectors
         self._columns = [*keys]
         self._numbers: dict[Any, int] = {}
         self._rows: list[Any] = []
+        self._codes: Array
         self.before = vectors.zeros(0)
         self.now = vectors.zeros(0)
 
@@ -30,33 +35,35 @@ class FoldedKeys:
         """The keys, in the order of their first rows."""
         return [*self._numbers]
 
-    def missing(self, distinct: Sequence[Any]) -> list[int]:
-        """Return the places of keys that have not been reached before."""
-        numbers = self._numbers
-        return [place for place, key in enumerate(distinct) if key not in numbers]
-
-    def reach(
-        self, batch: Any, codes: Array, distinct: Sequence[Any], places: list[int], states: Any
-    ) -> None:
-        """Add keys (``places`` among the ``distinct`` ones) with their stored ``states``."""
+    def reach(self, batch: Any, codes: Array, distinct: Sequence[Any]) -> Sequence[Any]:
+        """Take the keys of a block; return those that have not been reached before."""
         import numpy as np
         import pyarrow as pa
 
-        loaded = self._vectors.load(states)
-        for place in places:
-            self._numbers[distinct[place]] = len(self._numbers)
-        self.before = [np.concatenate(pair) for pair in zip(self.before, loaded, strict=True)]
-        self.now = [np.concatenate(pair) for pair in zip(self.now, loaded, strict=True)]
-        first = first_rows(codes, len(distinct))
-        self._rows.append(batch.select(self._columns).take(pa.array(first[places])))
+        numbers, first, added = self._numbers, first_rows(codes, len(distinct)), distinct
+        known = len(numbers)
+        self._codes = codes
+        if known:
+            own = np.fromiter(map(numbers.get, distinct, repeat(-1)), np.int64, len(distinct))
+            new = np.flatnonzero(own < 0)
+            added, first = [distinct[place] for place in new.tolist()], first[new]
+            own[new] = np.arange(known, known + len(added))
+            self._codes = own[codes]
+        numbers.update(zip(added, range(known, known + len(added)), strict=True))
+        if len(added):
+            self._rows.append(batch.select(self._columns).take(pa.array(first)))
+        return added
 
-    def add(self, codes: Array, distinct: Sequence[Any], contributions: Sequence[Array]) -> None:
-        """Add what rows contribute."""
+    def load(self, parts: Sequence[Array]) -> None:
+        """Take the stored parts of new keys."""
         import numpy as np
 
-        numbers = self._numbers
-        own = np.fromiter((numbers[key] for key in distinct), np.int64, len(distinct))
-        self.now = self._vectors.totals(own[codes], contributions, self.now)
+        self.before = [np.concatenate(pair) for pair in zip(self.before, parts, strict=True)]
+        self.now = [np.concatenate(pair) for pair in zip(self.now, parts, strict=True)]
+
+    def add(self, contributions: Sequence[Array]) -> None:
+        """Add what the rows of the block contribute."""
+        self.now = self._vectors.totals(self._codes, contributions, self.now)
 
     def key_columns(self) -> Any:
         """Return the keys as a record batch."""
