@@ -7,7 +7,7 @@ them, and ``lower`` makes the graph of them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from headrace.sql.expressions import ColumnRef, Expression
@@ -169,10 +169,15 @@ class AggregateCall:
 
 @dataclass(frozen=True)
 class Aggregate(OverInput):
-    """Groups of rows with equal ``keys`` (columns of the input): keys, then results."""
+    """Groups of rows with equal ``keys`` (columns of the input): keys, then results.
+
+    ``ttl_ms``: how long the state of a key is kept after its last change; 0: without end; None: as
+    the configuration says. What is computed is the same, so it is no part of an operator's uid.
+    """
 
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...]
+    ttl_ms: int | None = field(default=None, repr=False)
 
     @property
     def columns(self) -> Columns:

@@ -26,6 +26,7 @@ from headrace.sql.rel import Calc, Column, Columns, Rel, StreamScan, reference
 from headrace.sql.resolve.query import QueryResolver, renamed
 from headrace.sql.resolve.scope import Scope, Source
 from headrace.sql.resolve.tables import read_columns, table_plan, written_columns
+from headrace.sql.rules.state_growth import growing_state
 from headrace.sql.rules.windows import with_window_aggregates
 from headrace.sql.types import BIGINT, BOOLEAN, STRING, SqlType
 from headrace.table._connectors.connector import TableRequest
@@ -337,12 +338,12 @@ class SqlSession:
         lowering = self._lowering()
         with_kinds = "CHANGELOG_MODE" in details
         plan = explain(rel, lowering.mode if with_kinds else None)
-        return f"== Plan ==\n{plan}\n\n== Job ==\n{lowering.lower(rel).explain()}"
+        ttl_ms = options.read(self.env._configuration, STATE_TTL)
+        growing = [] if self.batch else growing_state(rel, ttl_ms)
+        warnings = "".join(f"== Warning ==\n{each}\n\n" for each in growing)
+        return f"== Plan ==\n{plan}\n\n{warnings}== Job ==\n{lowering.lower(rel).explain()}"
 
     def _lowering(self) -> Lowering:
-        configuration = self.env._configuration
-        if options.read(configuration, STATE_TTL):
-            refuse(f"the option {STATE_TTL.key}")
         streams = TableStreams(
             self.env, self._program_streams, batch=self.batch, time_zone=self.time_zone
         )
@@ -351,6 +352,7 @@ class SqlSession:
             batch=self.batch,
             time_zone=self.time_zone,
             mini_batch=options.read(self.env._configuration, MINI_BATCH),
+            ttl_ms=options.read(self.env._configuration, STATE_TTL),
         )
 
 
