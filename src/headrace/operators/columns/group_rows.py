@@ -155,7 +155,7 @@ class RowGroupOperator(KeyedColumnOperator):
 
         if not self._before:
             return
-        changes = Changes(self._shape.updates_before)
+        changes = Changes(self._shape.updates_before, self._ttl is not None)
         for number, (key, before) in enumerate(self._before.items()):
             state = self._load(key)
             changes.add(number, before, None if state is None else self._rows.results(state))

@@ -7,10 +7,17 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from headrace.operators.columns.changes import Changes, GroupShape, changed_rows
-from headrace.operators.columns.folding import FoldedKeys
-from headrace.operators.columns.gathering import KeyedColumnOperator, last_rows, retracted
+from headrace.operators.columns.folding import HeldPartials
+from headrace.operators.columns.gathering import (
+    KeyedColumnOperator,
+    columns_of_rows,
+    first_rows,
+    last_rows,
+    retracted,
+)
 from headrace.operators.columns.group_rows import RowAggregates, rows_of_keys
 from headrace.operators.columns.vectors import VectorAggregates
+from headrace.runtime.columns.keys import ColumnKeys, distinct_keys
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.state.backend import StateBackend, Timer, Values
@@ -41,26 +48,42 @@ class VectorGroupOperator(KeyedColumnOperator):
         self._ttl = Ttl(shape.ttl_ms) if shape.ttl_ms else None
         (self._none,) = vectors.packed(vectors.zeros(1))
         self._gives_each = shape.emits == "each" and not shape.folds
-        self._folded: FoldedKeys | None
-        """The keys that the micro-batch has reached, if only their last changes are given."""
-        self._forget()
+        self._held: HeldPartials | None = None
+        """What the micro-batch has brought, if only the last change of each key is given."""
+        if shape.emits == "each" and shape.folds:
+            self._held = HeldPartials(vectors, shape.keys)
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         super().open(node, context, key_context)
         assert context.states is not None, "an aggregate is keyed"
         context.states.declare_only(SLOT, expires=self._ttl is not None)
 
+    def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
+        if self._held is None:
+            super().process_columns(keys, columns)
+        else:
+            self._hold(self._held, columns)
+
+    def process(
+        self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
+    ) -> None:
+        if self._held is None:
+            super().process(keys, values, timestamps)
+        else:
+            self._hold(self._held, columns_of_rows(values, timestamps, self._schema))
+
+    def _hold(self, held: HeldPartials, columns: Columns) -> None:
+        batch = columns.batch
+        if not self._shape.gets_partials:
+            batch = self._vectors.combined(batch, self._shape.keys, retracted(columns))
+        if batch.num_rows:
+            held.add(batch)
+
     def take(self, columns: Columns, codes: Array, distinct: list[Any]) -> None:
         """Add and retract rows: all at once."""
         if not len(columns):
             return
         minus = retracted(columns)
-        if self._folded is not None:
-            added = self._folded.reach(columns.batch, codes, distinct)
-            if added:
-                self._folded.load(self._load(added))
-            self._folded.add(self._contributions(columns.batch, minus))
-            return
         before = self._load(distinct)
         contributions = self._contributions(columns.batch, minus)
         if not self._gives_each:
@@ -154,29 +177,35 @@ class VectorGroupOperator(KeyedColumnOperator):
     def complete(self) -> None:
         """Give the change of each key that the micro-batch has reached."""
         import numpy as np
+        import pyarrow as pa
 
-        folded = self._folded
-        if not folded:
+        from headrace.runtime.columns.batch import Columns
+
+        partials = None if self._held is None else self._held.pop()
+        if partials is None:
             return
-        keys = folded.keys
-        self._store(keys, folded.now)
+        vectors, names = self._vectors, self._shape.keys
+        added = vectors.of_partials(partials)
+        keys = distinct_keys(partials, names)
+        if keys is None:  # what differs in Arrow may be one key
+            encoded = ColumnKeys(Columns(partials), names)
+            keys = encoded.distinct
+            added = vectors.totals(encoded.codes, added, vectors.zeros(len(keys)))
+            partials = partials.take(pa.array(first_rows(encoded.codes, len(keys))))
+        before = self._load(keys)
+        now = vectors.merged(before, added)
+        self._store(keys, now)
         every = np.arange(len(keys))
-        made = changed_rows(
-            self._shape, folded.key_columns(), self._vectors, folded.before, folded.now, every
-        )
-        self._forget()
+        again = self._ttl is not None
+        made = changed_rows(self._shape, partials, vectors, before, now, every, if_equal=again)
         if made is not None:
             self.outputs.columns(made)
 
     def restore(self, state: Any | None) -> None:
         """Drop what a failed task run has left."""
         super().restore(state)
-        self._forget()
-
-    def _forget(self) -> None:
-        shape = self._shape
-        folds = shape.folds and shape.emits == "each"
-        self._folded = FoldedKeys(self._vectors, shape.keys) if folds else None
+        if self._held is not None:
+            self._held.clear()
 
     def finish(self, backend: StateBackend) -> None:
         """Emit the results of each key, at the end of a batch."""

@@ -24,6 +24,9 @@ Part = Literal["count", "sum", "min", "max"]
 PARTIAL = "$part"
 """Begins the names of the columns of partial results."""
 
+_MERGES = {"count": "add", "sum": "add", "min": "minimum", "max": "maximum"}
+"""The function of numpy that puts two parts together."""
+
 _LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
 
 
@@ -134,6 +137,12 @@ class VectorAggregates:
     def grouped(self, partials: Any, keys: Sequence[str]) -> Any:
         """Return partial results (an Arrow table) put together by key, in the order of the keys'
         first rows."""
+        import pyarrow as pa
+
+        if not partials.num_rows:
+            return pa.RecordBatch.from_pylist([], schema=partials.schema)
+        if len(keys) == 1:
+            return self._grouped_by_one(partials, keys[0])
         functions = {"min": "min", "max": "max"}
         asked = [
             (f"{PARTIAL}{place}", functions.get(part.kind, "sum"))
@@ -142,8 +151,19 @@ class VectorAggregates:
         found = partials.group_by([*keys], use_threads=False).aggregate(asked)
         names = [*keys, *(f"{name}_{function}" for name, function in asked)]
         table = found.select(names).rename_columns(partials.schema.names).combine_chunks()
-        (batch,) = table.to_batches() or [partials.schema.empty_table().to_batches()]
+        (batch,) = table.to_batches()
         return batch
+
+    def _grouped_by_one(self, partials: Any, key: str) -> Any:
+        """Return partial results put together by one column: half the time of ``group_by``."""
+        import pyarrow as pa
+
+        (batch,) = partials.combine_chunks().to_batches()
+        found = batch.column(key).dictionary_encode(null_encoding="encode")
+        codes, distinct = found.indices.to_numpy(), found.dictionary
+        totals = self.totals(codes, self.of_partials(batch), self.zeros(len(distinct)))
+        arrays = [distinct, *map(pa.array, totals)]
+        return pa.RecordBatch.from_arrays(arrays, schema=partials.schema)
 
     def zeros(self, keys: int) -> list[Array]:
         """Return the parts of keys without rows."""
@@ -214,6 +234,16 @@ class VectorAggregates:
             each.accumulator.results([parts[place] for place in where])  # type: ignore[attr-defined]
             for each, where in zip(self.aggregates, self.places, strict=True)
         ]
+
+    def merged(self, one: Sequence[Array], other: Sequence[Array]) -> list[Array]:
+        """Return the parts of keys from those of two sets of their rows."""
+        import numpy as np
+
+        with np.errstate(all="ignore"):
+            return [
+                getattr(np, _MERGES[part.kind])(left, right)
+                for part, left, right in zip(self.parts, one, other, strict=True)
+            ]
 
     def totals(
         self, codes: Array, contributions: Sequence[Array], initial: Sequence[Array]
