@@ -9,7 +9,7 @@ entries of its own, one for each pair of key and namespace.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from headrace.runtime.state.fields import SeenFields
@@ -62,7 +62,7 @@ class Values(dict[Any, Any], ABC):
         """Return the value of a key that is not loaded."""
         return MISSING
 
-    def read_all(self, keys: Iterable[Any], absent: Any) -> list[Any]:
+    def read_all(self, keys: Collection[Any], absent: Any) -> list[Any]:
         """Return the values of many keys; ``absent`` for those that have none."""
         found = map(self.__getitem__, keys)
         return [absent if value is MISSING else value for value in found]

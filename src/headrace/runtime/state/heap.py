@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from headrace.runtime.state.backend import (
@@ -77,7 +77,7 @@ class HeapTimers(TimerStore):
 class _HeapValues(Values):
     __slots__ = ()
 
-    def read_all(self, keys: Iterable[Any], absent: Any) -> list[Any]:
+    def read_all(self, keys: Collection[Any], absent: Any) -> list[Any]:
         return [*map(self.get, keys, itertools.repeat(absent))]
 
     def drop(self, key: Any) -> None:
