@@ -516,8 +516,9 @@ class SinkWriter(ABC):
     def write_columns(self, chunk: ColumnChunk) -> None:
         """Write records as columns; by default they are converted and passed to ``write``.
 
-        Called if the sink ``takes_columns``; all rows are inserts. Records that are not available
-        as columns are passed to ``write`` in between: all calls are in the order of the records.
+        Called if the sink ``takes_columns``; all rows are inserts, unless it ``takes_changes``.
+        Records that are not available as columns are passed to ``write`` in between: all calls are
+        in the order of the records.
         """
         times = chunk.timestamps
         stamps = [None] * chunk.count if times is None else times.to_pylist()
@@ -626,6 +627,14 @@ class Sink(ABC):
         """Whether the writers accept columns (``SinkWriter.write_columns``), faster than records.
 
         A sink with a ``record_encoder`` gets no columns.
+        """
+        return False
+
+    @property
+    def takes_changes(self) -> bool:
+        """Whether the columns that writers accept may be of rows of all kinds, not only inserts.
+
+        Chunks with such rows have a ``row_kind``, which ``write_columns`` must take.
         """
         return False
 

@@ -6,7 +6,6 @@ from types import TracebackType
 from typing import Any, Self
 
 from headrace.connector import (
-    ColumnChunk,
     CommitBy,
     Committer,
     CommitterContext,
@@ -15,6 +14,7 @@ from headrace.connector import (
     WriterContext,
 )
 from headrace.runtime.block import Block, records_of
+from headrace.runtime.columns.batch import chunk_of
 from headrace.runtime.failure import sink_error_notes
 from headrace.runtime.program import JobProgram, SinkProgram
 
@@ -49,6 +49,7 @@ class SinkWriting:
         location = f"micro-batch {context.batch_id}, partition {context.partition}"
         self._at_sink, self._ended = sink_error_notes(sink, f"writing {location}"), False
         self._takes_columns = sink.sink.takes_columns
+        self._takes_changes = sink.sink.takes_changes
         with self._at_sink:
             self._writer: SinkWriter = sink.sink.writer(context)
 
@@ -59,9 +60,9 @@ class SinkWriting:
         """Write a block's records, in order."""
         with self._at_sink:
             found: Any = block.values
-            if self._takes_columns and not isinstance(found, list) and found.kinds is None:
-                chunk = ColumnChunk(found.batch, found.shape, timestamps=found.times)
-                self._writer.write_columns(chunk)
+            as_columns = self._takes_columns and not isinstance(found, list)
+            if as_columns and (found.kinds is None or self._takes_changes):
+                self._writer.write_columns(chunk_of(found))
                 return
             values, times = records_of(block), block.timestamps
             self._writer.write(values, [*times] if times else [None] * len(values))

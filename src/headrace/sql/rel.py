@@ -199,10 +199,15 @@ class AggregateCall:
 
 @dataclass(frozen=True)
 class Aggregate(OverInput):
-    """Groups of rows with equal ``keys`` (columns of the input): keys, then results."""
+    """Groups of rows with equal ``keys`` (columns of the input): keys, then results.
+
+    ``ttl_ms``: how long the state of a key is kept after its last change; 0: without end; None: as
+    the configuration says. What is computed is the same, so it is no part of an operator's uid.
+    """
 
     keys: tuple[str, ...]
     calls: tuple[AggregateCall, ...]
+    ttl_ms: int | None = field(default=None, repr=False)
 
     @property
     def columns(self) -> Columns:

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.operators.columns.accumulator import Aggregated
-from headrace.operators.columns.group_aggregate import (
-    GroupAggregateOperator,
-    GroupAggregateSpec,
-)
+from headrace.operators.columns.changes import Changes, changed_rows
+from headrace.operators.columns.gathering import last_rows
+from headrace.operators.columns.group_aggregate import GroupAggregateSpec
+from headrace.operators.columns.group_rows import RowAggregates, RowGroupOperator
 from headrace.operators.columns.vectors import VectorAggregates
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.shapes import NAMED_ROWS
@@ -78,9 +78,11 @@ def test_at_once_as_one_by_one(
 ) -> None:
     retracts = bool(taken_back)
     described = spec(RETRACTED if retracts else CALLS, filters, retracts, updates_before)
-    operator = GroupAggregateOperator(described)
-    assert operator._vectors is not None
-    at_once: dict[int, Any] = {}
+    vectors = VectorAggregates.of(described.aggregates, SCHEMA, retracts)
+    assert vectors is not None
+    row_by_row = RowAggregates(described)
+    none = vectors.packed(vectors.zeros(1))[0]
+    at_once: dict[int, bytes] = {}
     one_by_one: dict[int, Any] = {}
     added: list[Any] = []
     for rows in blocks:
@@ -102,25 +104,28 @@ def test_at_once_as_one_by_one(
         keys = [*dict.fromkeys(row[0] for row in block)]
         codes = np.array([keys.index(row[0]) for row in block])
         minus = None if columns.kinds is None else columns.kinds == 3
-        found = []
-        for take, states in (
-            (operator._take_at_once, at_once),
-            (operator._take_each, one_by_one),
-        ):
-            of_keys = [states.get(key) for key in keys]
-            found.append(shown(take(columns, codes, minus, of_keys)))
-            states.update(zip(keys, of_keys, strict=True))
-        assert found[0] == found[1]
+        before = vectors.unpacked([at_once.get(key, none) for key in keys])
+        after, previous = vectors.running(codes, vectors.contributions(batch, minus), before)
+        last = [part[last_rows(codes, len(keys))] for part in after]
+        at_once.update(zip(keys, vectors.packed(last), strict=True))
+        made = changed_rows(described, batch, vectors, before, after, previous)
+        states = [one_by_one.get(key) for key in keys]
+        changes = Changes(updates_before)
+        row_by_row.take(batch, codes, minus, states, changes)
+        one_by_one.update(zip(keys, states, strict=True))
+        one = changes.columns(batch, described) if changes.rows else None
+        assert shown(made) == shown(one)
+        stored = vectors.store(vectors.unpacked([*at_once.values()]))
         results = [
-            {key: state and operator._results(state) for key, state in each.items()}
-            for each in (at_once, one_by_one)
+            {key: state and row_by_row.results(state) for key, state in each.items()}
+            for each in (dict(zip(at_once, stored, strict=True)), one_by_one)
         ]
         assert str(results[0]) == str(results[1])
 
 
 @pytest.mark.parametrize(("name", "field"), [("MIN", "d"), ("MAX", "d")])
 def test_extremes_of_floats_are_one_by_one(name: str, field: str) -> None:
-    assert GroupAggregateOperator(spec([(name, (field,))], False, False, True))._vectors is None
+    assert type(spec([(name, (field,))], False, False, True).build()) is RowGroupOperator
 
 
 def test_floats_are_taken_back_one_by_one() -> None:

@@ -24,7 +24,8 @@ STATE_TTL: ConfigOption[int] = ConfigOption(
     "table.exec.state.ttl",
     ValueKind.DURATION,
     0,
-    "How long the state of a key is kept after its last change. Only 0 is supported: without end.",
+    "How long the state of a key of GROUP BY is kept after its last change, by processing time."
+    " 0: without end. The hint STATE_TTL says so for one query.",
 )
 DUPLICATES: ConfigOption[bool] = ConfigOption(
     "table.exec.source.cdc-events-duplicate",

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from headrace.operators.columns.accumulator import Aggregated
 from headrace.operators.columns.gathering import DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
 from headrace.operators.columns.vectors import VectorAggregates
+from headrace.runtime.operator import Emits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,6 +32,34 @@ class ChangeShape(Protocol):
         """Whether a row that is replaced is given, too."""
 
 
+class GroupShape(ChangeShape, Protocol):
+    """What GROUP BY computes (see ``GroupAggregateSpec``)."""
+
+    @property
+    def aggregates(self) -> tuple[Aggregated, ...]:
+        """The aggregates."""
+
+    @property
+    def schema(self) -> Any:
+        """The Arrow schema of the input."""
+
+    @property
+    def folds(self) -> bool:
+        """Whether only the last change of each key in a micro-batch is given."""
+
+    @property
+    def gets_partials(self) -> bool:
+        """Whether senders put rows together."""
+
+    @property
+    def emits(self) -> Emits:
+        """Which results are given: each, or the last ones at the end of a batch."""
+
+    @property
+    def ttl_ms(self) -> int:
+        """How long state is kept after its last change; 0: without end."""
+
+
 def changed_rows(
     shape: ChangeShape,
     batch: Any,
@@ -37,11 +67,13 @@ def changed_rows(
     before: Sequence[np.ndarray[Any, Any]],
     after: Sequence[np.ndarray[Any, Any]],
     previous: np.ndarray[Any, Any],
+    if_equal: bool = False,
 ) -> Columns | None:
     """Return the changes that rows make, in order.
 
     ``before``: the parts of each key before all rows; ``after``: those after each row.
     ``previous``: where the state before each row is among those of both, one after the other.
+    ``if_equal``: whether results that a row does not change are given again.
     """
     import numpy as np
     import pyarrow as pa
@@ -53,10 +85,12 @@ def changed_rows(
     results = vectors.results(parts)
     count = len(previous)
     now = np.arange(count) + len(before[0])
-    had, has = parts[0][previous] > 0, parts[0][now] > 0
-    differs = np.zeros(count, bool)
+    had, has = parts[0][previous] > 0, after[0] > 0
+    differs = np.full(count, if_equal)
     for each in results:
-        differs |= _differ(each.take(pa.array(previous)), each.take(pa.array(now)))
+        if differs.all():
+            break
+        differs |= _differ(each.take(pa.array(previous)), each.slice(len(before[0])))
     first = np.where(had & ~has, DELETE, np.where(had & has & differs, UPDATE_BEFORE, -1))
     second = np.where(~had & has, INSERT, np.where(had & has & differs, UPDATE_AFTER, -1))
     if not shape.updates_before:
@@ -84,10 +118,13 @@ def _differ(one: Any, other: Any) -> np.ndarray[Any, Any]:
 
 
 class Changes:
-    """The changes that the rows of a block make, in order."""
+    """The changes that the rows of a block make, in order.
 
-    def __init__(self, updates_before: bool) -> None:
-        self._updates_before = updates_before
+    ``if_equal``: whether results that a row does not change are given again.
+    """
+
+    def __init__(self, updates_before: bool, if_equal: bool = False) -> None:
+        self._updates_before, self._if_equal = updates_before, if_equal
         self.rows: list[int] = []
         self.kinds: list[int] = []
         self.results: list[list[Any]] = []
@@ -99,7 +136,7 @@ class Changes:
                 self._append(row, INSERT, after)
         elif after is None:
             self._append(row, DELETE, before)
-        elif before != after:
+        elif self._if_equal or before != after:
             if self._updates_before:
                 self._append(row, UPDATE_BEFORE, before)
             self._append(row, UPDATE_AFTER, after)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from headrace.operators.columns.folding import HeldPartials
 from headrace.operators.columns.gathering import ColumnOperator, retracted
 from headrace.operators.columns.vectors import VectorAggregates
 from headrace.operators.combine_policy import CombinePolicy
@@ -48,8 +49,7 @@ class LocalAggregateOperator(ColumnOperator):
         assert vectors is not None, "the planner has asked"
         self._vectors = vectors
         self._policy = CombinePolicy()
-        self._held: list[Any] = []
-        self._count = 0
+        self._held = HeldPartials(vectors, spec.keys)
 
     def take(self, columns: Columns) -> None:
         partials = self._vectors.combined(columns.batch, self._keys, retracted(columns))
@@ -57,18 +57,14 @@ class LocalAggregateOperator(ColumnOperator):
             self._send()
             self._emit(partials)
             return
-        self._held.append(partials)
-        self._count += len(columns)
-        if self._count >= MAX_ROWS:
+        self._held.add(partials)
+        if self._held.received >= MAX_ROWS:
             self._send()
 
     def _send(self) -> None:
-        import pyarrow as pa
-
-        if self._held:
-            grouped = self._vectors.grouped(pa.Table.from_batches(self._held), self._keys)
-            self._policy.add_sample(self._count, grouped.num_rows)
-            self._held, self._count = [], 0
+        received, grouped = self._held.received, self._held.pop()
+        if grouped is not None:
+            self._policy.add_sample(received, grouped.num_rows)
             self._emit(grouped)
 
     def _emit(self, partials: Any) -> None:
@@ -88,4 +84,4 @@ class LocalAggregateOperator(ColumnOperator):
 
     def restore(self, state: Any | None) -> None:
         super().restore(state)
-        self._held, self._count = [], 0
+        self._held.clear()

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-Part = Literal["rows", "count", "sum", "min", "max"]
+Part = Literal["count", "sum", "min", "max"]
 """What a part is: of the rows, or of an argument's values that are not NULL."""
 
 PARTIAL = "$part"
 """Begins the names of the columns of partial results."""
+
+_MERGES = {"count": "add", "sum": "add", "min": "minimum", "max": "maximum"}
+"""The function of numpy that puts two parts together."""
 
 _LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
 
@@ -56,12 +59,13 @@ class _PartOf:
 class VectorAggregates:
     """The aggregates of an operator, if all of them have parts of numbers.
 
-    Part 0 counts the rows of a key; then come the parts of each aggregate.
+    Part 0 counts the rows of a key; then come the parts of each aggregate. Aggregates share equal
+    parts: ``places`` says for each of them where its parts are.
     """
 
     aggregates: tuple[Aggregated, ...]
     parts: tuple[_PartOf, ...]
-    slices: tuple[slice, ...]
+    places: tuple[tuple[int, ...], ...]
 
     @classmethod
     def of(cls, aggregates: Sequence[Aggregated], schema: Any, retracts: bool) -> Self | None:
@@ -71,8 +75,8 @@ class VectorAggregates:
         """
         import pyarrow as pa
 
-        parts = [_PartOf("rows", None, None, False)]
-        slices = []
+        parts = {_PartOf("count", None, None, False): 0}
+        places = []
         for each in aggregates:
             kinds = getattr(each.accumulator, "parts", ())
             types = [schema.field(name).type for name in each.arguments]
@@ -82,15 +86,15 @@ class VectorAggregates:
             numbers = not types or is_float or pa.types.is_integer(types[0])
             if not numbers and kinds != ("count",):
                 return None
-            if retracts and (is_float or not {*kinds} <= {"rows", "count", "sum"}):
+            if retracts and (is_float or not {*kinds} <= {"count", "sum"}):
                 return None
-            begin = len(parts)
             argument = each.arguments[0] if types else None
-            for kind in kinds:
-                adds_floats = is_float and kind in ("sum", "min", "max")
-                parts.append(_PartOf(kind, argument, each.filter, adds_floats))
-            slices.append(slice(begin, len(parts)))
-        return cls(tuple(aggregates), tuple(parts), tuple(slices))
+            own = [
+                _PartOf(kind, argument, each.filter, is_float and kind in ("sum", "min", "max"))
+                for kind in kinds
+            ]
+            places.append(tuple([parts.setdefault(part, len(parts)) for part in own]))
+        return cls(tuple(aggregates), tuple(parts), tuple(places))
 
     def contributions(self, batch: Any, minus: Array | None) -> list[Array]:
         """Return what each row contributes to each part; ``minus``: rows that are taken back."""
@@ -133,6 +137,12 @@ class VectorAggregates:
     def grouped(self, partials: Any, keys: Sequence[str]) -> Any:
         """Return partial results (an Arrow table) put together by key, in the order of the keys'
         first rows."""
+        import pyarrow as pa
+
+        if not partials.num_rows:
+            return pa.RecordBatch.from_pylist([], schema=partials.schema)
+        if len(keys) == 1:
+            return self._grouped_by_one(partials, keys[0])
         functions = {"min": "min", "max": "max"}
         asked = [
             (f"{PARTIAL}{place}", functions.get(part.kind, "sum"))
@@ -141,8 +151,19 @@ class VectorAggregates:
         found = partials.group_by([*keys], use_threads=False).aggregate(asked)
         names = [*keys, *(f"{name}_{function}" for name, function in asked)]
         table = found.select(names).rename_columns(partials.schema.names).combine_chunks()
-        (batch,) = table.to_batches() or [partials.schema.empty_table().to_batches()]
+        (batch,) = table.to_batches()
         return batch
+
+    def _grouped_by_one(self, partials: Any, key: str) -> Any:
+        """Return partial results put together by one column: half the time of ``group_by``."""
+        import pyarrow as pa
+
+        (batch,) = partials.combine_chunks().to_batches()
+        found = batch.column(key).dictionary_encode(null_encoding="encode")
+        codes, distinct = found.indices.to_numpy(), found.dictionary
+        totals = self.totals(codes, self.of_partials(batch), self.zeros(len(distinct)))
+        arrays = [distinct, *map(pa.array, totals)]
+        return pa.RecordBatch.from_arrays(arrays, schema=partials.schema)
 
     def zeros(self, keys: int) -> list[Array]:
         """Return the parts of keys without rows."""
@@ -169,30 +190,60 @@ class VectorAggregates:
         )
         rows, *columns = zip(*known, strict=True)
         parts[0][places] = rows
-        for each, where, kept in zip(self.aggregates, self.slices, columns, strict=True):
+        for each, where, kept in zip(self.aggregates, self.places, columns, strict=True):
             numbers = each.accumulator.load(kept)  # type: ignore[attr-defined]
-            for array, part, values in zip(parts[where], self.parts[where], numbers, strict=True):
-                neutral = _neutral(part)
+            for place, values in zip(where, numbers, strict=True):
+                neutral = _neutral(self.parts[place])
                 if None in values:
                     values = [neutral if value is None else value for value in values]
-                array[places] = values
+                parts[place][places] = values
         return parts
 
     def store(self, parts: Sequence[Array]) -> list[list[Any] | None]:
         """Return states, as ``load`` takes them; None for keys without rows."""
         columns: list[Iterable[Any]] = [parts[0].tolist()]
-        for each, where in zip(self.aggregates, self.slices, strict=True):
-            numbers = [array.tolist() for array in parts[where]]
+        for each, where in zip(self.aggregates, self.places, strict=True):
+            numbers = [parts[place].tolist() for place in where]
             columns.append(each.accumulator.store(numbers))  # type: ignore[attr-defined]
         states = zip(*columns, strict=True)
         return [list(state) if state[0] > 0 else None for state in states]
 
+    def packed(self, parts: Sequence[Array]) -> list[bytes]:
+        """Return the parts of each key as bytes: eight for each part."""
+        import numpy as np
+
+        block = np.empty((len(parts[0]), len(parts)), "<i8")
+        for place, array in enumerate(parts):
+            block[:, place] = array.view(np.int64)
+        found: list[bytes] = block.view(f"V{8 * len(parts)}").ravel().tolist()
+        return found
+
+    def unpacked(self, packed: Sequence[bytes]) -> list[Array]:
+        """Return the parts of keys from what ``packed`` made of them."""
+        import numpy as np
+
+        block = np.frombuffer(b"".join(packed), "<i8").reshape(len(packed), len(self.parts))
+        return [
+            np.ascontiguousarray(block[:, place]).view(np.float64 if part.is_float else np.int64)
+            for place, part in enumerate(self.parts)
+        ]
+
     def results(self, parts: Sequence[Array]) -> list[Any]:
         """Return the results as Arrow arrays, one for each aggregate."""
         return [
-            each.accumulator.results(parts[where])  # type: ignore[attr-defined]
-            for each, where in zip(self.aggregates, self.slices, strict=True)
+            each.accumulator.results([parts[place] for place in where])  # type: ignore[attr-defined]
+            for each, where in zip(self.aggregates, self.places, strict=True)
         ]
+
+    def merged(self, one: Sequence[Array], other: Sequence[Array]) -> list[Array]:
+        """Return the parts of keys from those of two sets of their rows."""
+        import numpy as np
+
+        with np.errstate(all="ignore"):
+            return [
+                getattr(np, _MERGES[part.kind])(left, right)
+                for part, left, right in zip(self.parts, one, other, strict=True)
+            ]
 
     def totals(
         self, codes: Array, contributions: Sequence[Array], initial: Sequence[Array]
@@ -268,7 +319,7 @@ def _contribution(part: _PartOf, batch: Any, sign: Array, mask: Array | None) ->
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if part.kind in ("rows", "count"):
+    if part.kind == "count":
         return sign if mask is None else np.where(mask, sign, 0)
     column = batch.column(part.argument)
     if column.null_count:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.operators.aggregates.kernels import runs_of_keys
-from headrace.operators.columns.group_aggregate import _argument_rows
+from headrace.operators.columns.group_rows import argument_rows
 from headrace.operators.columns.window_contents import WindowContents, WindowResults, key_arrays
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class RowContents(WindowContents):
         assert keys is not None, "states are by key"
         codes, distinct = keys
         batch, aggregates = columns.batch, self.shape.aggregates
-        values_of = _argument_rows(batch, aggregates)
+        values_of = argument_rows(batch, aggregates)
         accumulators = [each.accumulator for each in aggregates]
         signs = [1] * len(columns) if minus is None else (1 - 2 * minus).tolist()
         numbers = codes.tolist()

@@ -17,7 +17,7 @@ from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.operators.columns.accumulator import Aggregated, functions_of, with_own_functions
 from headrace.operators.columns.gathering import KeyedColumnOperator, retracted
-from headrace.operators.columns.group_aggregate import _argument_rows
+from headrace.operators.columns.group_rows import argument_rows
 from headrace.operators.columns.vectors import VectorAggregates
 from headrace.operators.columns.window_contents import Border, border_arrays, key_arrays
 from headrace.operators.columns.window_zones import LocalTime
@@ -129,7 +129,7 @@ class SessionAggregateOperator(KeyedColumnOperator):
         self, columns: Columns, codes: Array, times: Array
     ) -> Iterable[tuple[int, Session]]:
         """Yield a session of each row: what is late depends on the rows before it."""
-        values_of = _argument_rows(columns.batch, self._spec.aggregates)
+        values_of = argument_rows(columns.batch, self._spec.aggregates)
         minus = retracted(columns)
         for row, (code, time) in enumerate(zip(codes.tolist(), times.tolist(), strict=True)):
             retracts = minus is not None and bool(minus[row])

@@ -12,6 +12,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.types import RowKind
+from headrace.connector import ColumnChunk
 from headrace.errors import TypeMismatchError
 from headrace.runtime.columns.shapes import DICTS, NamedRows, Shape, python_values
 
@@ -264,6 +265,17 @@ def concatenate_columns(batches: Sequence[Columns]) -> Columns:
             ]
         )
     return Columns(batch, first.shape, times, kinds)
+
+
+def chunk_of(columns: Columns) -> ColumnChunk:
+    """Return columns as connectors know them; row kinds are a column after the fields."""
+    import pyarrow as pa
+
+    batch, kinds = columns.batch, columns.kinds
+    if kinds is not None:
+        batch = batch.append_column(_ROW_KINDS, pa.array(kinds))
+    named = None if kinds is None else _ROW_KINDS
+    return ColumnChunk(batch, columns.shape, named, columns.times)
 
 
 def from_buffer(data: Any, shape: Shape, timed: bool, kinded: bool) -> Columns:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -66,6 +66,18 @@ class ColumnKeys:
             found = (divmod(pair, len(values)) for pair in pairs.dictionary.to_pylist())
             keys = [(*keys[key], values[value]) for key, value in found]
         return codes, keys
+
+
+def distinct_keys(batch: Any, names: Sequence[str]) -> list[Any] | None:
+    """Return the keys of rows of which no two are equal in Arrow.
+
+    None if some may be equal in Python.
+    """
+    columns = [batch.column(name) for name in names]
+    if not all(compares_like_python(column.type) for column in columns):
+        return None
+    values = [python_values(column) for column in columns]
+    return values[0] if len(values) == 1 else [*zip(*values, strict=True)]
 
 
 def key_groups(keys: ColumnKeys, groups: KeyGroups) -> np.ndarray[Any, Any] | None:

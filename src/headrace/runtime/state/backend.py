@@ -9,7 +9,7 @@ entries of its own, one for each pair of key and namespace.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from headrace.runtime.state.fields import SeenFields
@@ -61,6 +61,11 @@ class Values(dict[Any, Any], ABC):
     def absent(self, key: Any) -> Any:
         """Return the value of a key that is not loaded."""
         return MISSING
+
+    def read_all(self, keys: Collection[Any], absent: Any) -> list[Any]:
+        """Return the values of many keys; ``absent`` for those that have none."""
+        found = map(self.__getitem__, keys)
+        return [absent if value is MISSING else value for value in found]
 
     @abstractmethod
     def drop(self, key: Any) -> None:
@@ -119,6 +124,11 @@ class KeyedTable(ABC):
 
     changed: Callable[[Any], None]
     """Reports a change of a key's entry; call it after each change, also to empty."""
+
+    def changed_all(self, keys: Iterable[Any]) -> None:
+        """Report changes of the entries of many keys."""
+        for key in keys:
+            self.changed(key)
 
     def peek(self, key: Any) -> Entry:
         """Return the entry of a key, to be read only; it is empty if nothing is stored."""

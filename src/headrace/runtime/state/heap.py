@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from headrace.runtime.state.backend import (
@@ -77,6 +77,9 @@ class HeapTimers(TimerStore):
 class _HeapValues(Values):
     __slots__ = ()
 
+    def read_all(self, keys: Collection[Any], absent: Any) -> list[Any]:
+        return [*map(self.get, keys, itertools.repeat(absent))]
+
     def drop(self, key: Any) -> None:
         del self[key]
 
@@ -95,6 +98,9 @@ class HeapEntries(KeyedTable):
         self.enter = self._entries.__getitem__
         # The entry is the store, so there is nothing to note: a queue of no length takes anything.
         self.changed = deque(maxlen=0).append
+
+    def changed_all(self, keys: Iterable[Any]) -> None:
+        """Do nothing, as the entries are the store."""
 
     def peek(self, key: Any) -> Entry:
         """Return the entry of a key, to be read only; no entry is made for a missing key."""

@@ -216,6 +216,8 @@ def divide_integers(one: Any, two: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if isinstance(two, pa.Scalar) and two.as_py() not in (None, 0, -1):
+        return pc.divide(one, two)
     check_divisor(one, two)
     usual = pc.if_else(pc.equal(two, pa.scalar(-1, two.type)), pa.scalar(1, two.type), two)
     usual = pc.if_else(pc.equal(usual, pa.scalar(0, two.type)), pa.scalar(None, two.type), usual)

@@ -25,6 +25,7 @@ from headrace.sql.resolve.grouping import (
 )
 from headrace.sql.resolve.scope import Scope, Source, unique_names
 from headrace.sql.resolve.sources import SourceResolver, Tables
+from headrace.sql.resolve.state_ttl import with_state_ttl
 from headrace.sql.rules.windows import with_window_aggregates
 from headrace.sql.types import BooleanType, RowType
 
@@ -53,7 +54,7 @@ class QueryResolver:
             case exp.Subquery():
                 return inner._ordered(node, inner.query(node.this))
             case exp.Select():
-                return inner._select(node)
+                return with_state_ttl(node, inner._select(node))
             case exp.SetOperation():
                 return inner._ordered(node, inner._set_operation(node))
             case exp.Values():

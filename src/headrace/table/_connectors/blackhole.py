@@ -47,6 +47,10 @@ class BlackholeSink(Sink):
     def takes_columns(self) -> bool:
         return True
 
+    @property
+    def takes_changes(self) -> bool:
+        return True
+
     def writer(self, context: WriterContext) -> SinkWriter:
         return _Writer()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from headrace.common._options.values import ValueKind
 from headrace.connector import (
@@ -35,6 +35,9 @@ from headrace.table._connectors.connector import (
 from headrace.table._connectors.datagen_options import counted_rows, field_options, field_settings
 from headrace.table._connectors.generated import FieldSettings, Rows, field_array
 from headrace.table._options import TableOption, read_options
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _RATE = TableOption("rows-per-second", ValueKind.LONG, 10_000)
 _ROWS = TableOption("number-of-rows", ValueKind.LONG)
@@ -182,7 +185,12 @@ class _Reader(SplitReader):
 
         indexes = np.arange(start, end, dtype=np.int64)
         first, first_ms, last, last_ms = clock
-        times = first_ms + (indexes - first) * (last_ms - first_ms) // max(last - first, 1)
+
+        def times() -> np.ndarray[Any, np.dtype[np.int64]]:
+            passed_ms = (indexes - first) * (last_ms - first_ms) // max(last - first, 1)
+            found: np.ndarray[Any, np.dtype[np.int64]] = first_ms + passed_ms
+            return found
+
         rows = Rows(indexes, times)
         arrays = [
             field_array(column.type, settings, place, rows)

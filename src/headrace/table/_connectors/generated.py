@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from headrace.errors import SqlValidationError
@@ -59,10 +61,15 @@ class FieldSettings:
 
 @dataclass
 class Rows:
-    """Indexes of rows, and the time at which each is made (ms since the epoch)."""
+    """Indexes of rows; ``times``: gives the time at which each is made (ms since the epoch)."""
 
     indexes: I64
-    times_ms: I64
+    times: Callable[[], I64]
+
+    @cached_property
+    def times_ms(self) -> I64:
+        """The times, which most fields do not need."""
+        return self.times()
 
 
 def field_array(kind: SqlType, settings: FieldSettings, seed: int, rows: Rows) -> Any:
@@ -220,7 +227,7 @@ def _elements(settings: FieldSettings, seed: int, rows: Rows) -> tuple[Any, Rows
     np.cumsum(lengths, out=offsets[1:])
     within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
     indexes = np.repeat(rows.indexes, lengths) * max(settings.length or 0, 1) + within
-    return offsets, Rows(indexes, np.repeat(rows.times_ms, lengths))
+    return offsets, Rows(indexes, lambda: np.repeat(rows.times_ms, lengths))
 
 
 def _lists(kind: ArrayType, settings: FieldSettings, seed: int, rows: Rows) -> Any:

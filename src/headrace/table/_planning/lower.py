@@ -91,11 +91,13 @@ class Lowering:
         time_zone: str,
         mini_batch: bool = False,
         duplicates: bool = False,
+        ttl_ms: int = 0,
     ) -> None:
         self._streams = streams
         self._batch = batch
         self._mini_batch = mini_batch
         self._duplicates = duplicates
+        self.ttl_ms = ttl_ms
         self._time_zone = time_zone
         self._made: dict[Rel, DataStream] = {}
 
@@ -241,12 +243,18 @@ class Lowering:
             arrow_schema(result),
             retracts=given != INSERTS,
             folds=self._mini_batch,
+            ttl_ms=self._ttl_ms_of(rel),
             emits="last" if self._batch else "each",
         )
         stream = self._keyed(before, keys, spec, rel)
         shown = f"GroupAggregate(groupBy=[{', '.join(rel.keys)}], {_calls(rel.calls)})"
         stream = stream.set_description(shown)
         return stream if rel.keys else self._select(stream, result, rel.columns)
+
+    def _ttl_ms_of(self, rel: Aggregate) -> int:
+        if self._batch:
+            return 0
+        return self.ttl_ms if rel.ttl_ms is None else rel.ttl_ms
 
     def _aggregates(
         self, calls: Sequence[AggregateCall], columns: Columns, retracts: bool
@@ -297,6 +305,8 @@ class Lowering:
         if rel.condition is not None:
             _refuse_random(rel.condition)
             condition = Projection(columns, (_THERE,), (rel.condition,), None, self._time_zone)
+        if self.ttl_ms:
+            refuse("rows by key with table.exec.state.ttl")
         spec = ChangelogNormalizeSpec(
             rel.keys, arrow_schema(columns), condition, folds=self._mini_batch
         )
@@ -312,6 +322,8 @@ class Lowering:
             refuse("ORDER BY in a stream")
         elif self.mode(rel.input) != INSERTS:
             refuse("LIMIT of rows that change in a stream")
+        elif self.ttl_ms:
+            refuse("LIMIT in a stream with table.exec.state.ttl")
         else:
             spec = LimitSpec(rel.offset, rel.limit, schema)
         stream = self._keyed(before, (ALL,), spec, rel)

@@ -45,6 +45,7 @@ from headrace.sql.resolve.query import QueryResolver, renamed
 from headrace.sql.resolve.scope import Scope, Source
 from headrace.sql.resolve.sources import options_of
 from headrace.sql.resolve.tables import read_columns, table_plan
+from headrace.sql.rules.state_growth import growing_state
 from headrace.sql.types import BIGINT, BOOLEAN, STRING, SqlType
 from headrace.table._connectors.spark import catalog as spark
 from headrace.table._functions.registry import definition_of
@@ -441,24 +442,29 @@ class SqlSession:
         rel = lowering.planned(rel)
         plan = explain(rel, lowering.mode if _CHANGELOG_MODE in details else None)
         with self.env._job_apart():
-            return _explained([plan], lowering.lower(rel).explain())
+            return _explained([plan], self._warnings([rel]), lowering.lower(rel).explain())
 
     def explain_inserts(self, inserts: Sequence[PlannedInsert], details: Sequence[str] = ()) -> str:
         """Return the plans of INSERTs, and of the job that they are together."""
         mode = self._lowering().mode if _CHANGELOG_MODE in details else None
+        rels = [self._sinks().plan(each).rel for each in inserts]
         plans = [
-            explain_sink(each.target.full_name, self._sinks().plan(each).rel, mode)
-            for each in inserts
+            explain_sink(each.target.full_name, rel, mode)
+            for each, rel in zip(inserts, rels, strict=True)
         ]
         with self.env._job_apart():
             self.add_sinks(inserts)
             job = execution.explain(self.env._list_sinks(), self.env._configuration)
-        return _explained(plans, job)
+        return _explained(plans, self._warnings(rels), job)
+
+    def _warnings(self, rels: Sequence[Rel]) -> list[str]:
+        """Return what is to be known of state that grows without end."""
+        if self.batch:
+            return []
+        ttl_ms = options.read(self.env._configuration, STATE_TTL)
+        return [each for rel in rels for each in growing_state(rel, ttl_ms)]
 
     def _lowering(self) -> Lowering:
-        configuration = self.env._configuration
-        if options.read(configuration, STATE_TTL):
-            refuse(f"the option {STATE_TTL.key}")
         streams = TableStreams(
             self.env, self._program_streams, batch=self.batch, time_zone=self.time_zone
         )
@@ -466,8 +472,9 @@ class SqlSession:
             streams,
             batch=self.batch,
             time_zone=self.time_zone,
-            mini_batch=options.read(configuration, MINI_BATCH),
-            duplicates=options.read(configuration, DUPLICATES),
+            mini_batch=options.read(self.env._configuration, MINI_BATCH),
+            duplicates=options.read(self.env._configuration, DUPLICATES),
+            ttl_ms=options.read(self.env._configuration, STATE_TTL),
         )
 
 
@@ -485,8 +492,10 @@ def _catalog_store(configuration: Configuration) -> FileCatalogStore | None:
 _CHANGELOG_MODE = "CHANGELOG_MODE"
 
 
-def _explained(plans: Sequence[str], job: str) -> str:
-    return "\n\n".join(["== Plan ==\n" + "\n\n".join(plans), f"== Job ==\n{job}"])
+def _explained(plans: Sequence[str], warnings: Sequence[str], job: str) -> str:
+    parts = ["== Plan ==\n" + "\n\n".join(plans)]
+    parts += [f"== Warning ==\n{each}" for each in warnings]
+    return "\n\n".join([*parts, f"== Job ==\n{job}"])
 
 
 class _Relations:

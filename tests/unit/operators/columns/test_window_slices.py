@@ -23,7 +23,7 @@ SPRING_MS, AUTUMN_MS = 1_774_746_000_000, 1_792_890_000_000
 def ends_around(windows: SlicedWindows, time: int) -> list[int]:
     """The ends of the windows that contain a time."""
     found = []
-    for number in range(-40, 60):
+    for number in range(-80, 120):
         size, step, offset = windows.size_ms, windows.step_ms, windows.offset_ms
         start = offset + number * (size if windows.cumulative else step)
         lengths = range(step, size + 1, step) if windows.cumulative else [size]

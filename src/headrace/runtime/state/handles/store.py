@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from headrace.common._types.data import TypeData
+from headrace.common._types.data import TypeData, type_data
 from headrace.errors import PlanError
 from headrace.runtime.keys.key_groups import stable_hash
 from headrace.runtime.state.backend import MISSING, KeyedTable, StateBackend
@@ -30,6 +30,8 @@ from headrace.runtime.state.ttl import Ttl
 
 H = TypeVar("H", bound=Handle)
 
+_ANYTHING = "PICKLED_BYTE_ARRAY"
+
 
 class StateStore:
     """Creates the state handles of one operator; the same state has the same handle.
@@ -43,6 +45,7 @@ class StateStore:
         self._operator = operator
         self._handles: dict[str, Handle] = {}
         self._operator_slots: dict[str, StateKind] = {}
+        self._only_slot: str | None = None
         self._namespaced: NamespacedStates | None = None
         self.asked_for = False
         """A user's function has asked for a state."""
@@ -63,7 +66,9 @@ class StateStore:
             entries.declare(name, kind)
         for name, handle in self._handles.items():
             entries.declare(name, handle.stored_kind, handle.evolution)
-        if (
+        if self._only_slot is not None:
+            context.values = entries.single_slot_view(self._only_slot)
+        elif (
             len(self._handles) == 1
             and not self._operator_slots
             and handle.stored_kind.layout == VALUE
@@ -75,13 +80,28 @@ class StateStore:
         else:
             context.look_up = context.values.__getitem__
 
-    def declare(self, slot: str, layout: str = VALUE, type: TypeData | None = None) -> None:
+    def declare(
+        self,
+        slot: str,
+        layout: str = VALUE,
+        type: TypeData | None = None,
+        expires: bool = False,
+    ) -> None:
         """Declare a slot that the operator uses directly, without a handle.
 
         ``layout``: ``VALUE``, ``LIST``, ``MAP`` or ``TIMES`` (see ``KeyedTable.declare``).
-        ``type``: the declared type as data; None: any type.
+        ``type``: the declared type as data; None: any type. ``expires``: each value is a pair with
+        the time (ms) of its last change.
         """
-        self._operator_slots[slot] = StateKind(layout, type)
+        self._operator_slots[slot] = StateKind(layout, type, expires)
+
+    def declare_only(self, slot: str, expires: bool) -> None:
+        """Declare the only slot of an operator, which uses ``KeyContext.values`` directly.
+
+        ``expires``: each value is a pair with the time (ms) of its last change.
+        """
+        self._operator_slots[slot] = StateKind(VALUE, type_data(_ANYTHING), expires)
+        self._only_slot = slot
 
     def in_namespaces(self) -> NamespacedStates:
         """Return the states that the operator has for each pair of key and namespace."""

@@ -125,6 +125,10 @@ class PagedBackend(StateBackend):
     def declare(self, slot: str, kind: StateKind, evolution: Evolution = NO_EVOLUTION) -> None:
         self._plain.declare(slot, kind, evolution)
 
+    def changed_all(self, keys: Iterable[Any]) -> None:
+        """Report changes of the entries of many keys."""
+        self._plain.changed_all(keys)
+
     def evolve(self) -> bool:
         """Convert stored values to what is declared; return whether there were any."""
         found = [self._plain.evolve(), self._tables.evolve()]

@@ -55,6 +55,10 @@ class PagedEntries(KeyedTable):
         self.enter = self._live.__getitem__
         self.changed = self._changed.add
 
+    def changed_all(self, keys: Iterable[Any]) -> None:
+        """Report changes of the entries of many keys."""
+        self._changed.update(keys)
+
     def set_stored(self, state: SpaceState, schemas: str) -> None:
         """Set the stored state from the header, and check the declared kinds against it."""
         self._state = state

@@ -7,6 +7,8 @@ key halves the cost of a key that occurs only once in a micro-batch
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from itertools import repeat
 from typing import Any
 
 from headrace.runtime.immutability import all_immutable, is_immutable
@@ -24,7 +26,7 @@ The scale is larger if micro-batches use more keys of a page.
 class PagedValues(Values):
     """The values during one call, until ``write_back``. ``slot`` is a value, not a container."""
 
-    __slots__ = ("_asked", "_complete", "_deserialized", "_missing", "_pages", "_slot")
+    __slots__ = ("_asked", "_complete", "_deserialized", "_missing", "_pages", "_slot", "_whole")
 
     def __init__(self, pages: EntryPages, slot: str) -> None:
         super().__init__()
@@ -34,6 +36,8 @@ class PagedValues(Values):
         """The keys that were loaded one by one, by page number."""
         self._complete = False
         """Whether all values of the table are loaded, and all were stored unpickled."""
+        self._whole = False
+        """Whether all values of the table are loaded."""
         self._missing: list[Any] = []
         """The keys that were missing when they were loaded in this call."""
         self._deserialized: dict[Any, Entry] = {}
@@ -41,7 +45,7 @@ class PagedValues(Values):
 
     def absent(self, key: Any) -> Any:
         """Load the value of a key; after several loads from a page, load all of its values."""
-        if self._complete:
+        if self._complete or self._whole:
             self.drop(key)
             return MISSING
         pages = self._pages
@@ -66,6 +70,30 @@ class PagedValues(Values):
             self.update(page.plain)
             self.update(current)
         return value
+
+    def read_all(self, keys: Collection[Any], absent: Any) -> list[Any]:
+        """Return the values of many keys; if they are many of the table's, load all pages first."""
+        if not self._whole and len(keys) * _PART >= self._pages.table.entries:
+            self._load_whole()
+        if not self._whole:
+            return super().read_all(keys, absent)
+        found = map(self.get, keys, repeat(absent))
+        if not self._missing:
+            return [*found]
+        return [absent if value is MISSING else value for value in found]
+
+    def _load_whole(self) -> None:
+        """Load all values, unless some were pickled separately."""
+        pages, current = self._pages, dict(self)
+        every = [pages.page(number) for number in range(pages.table.count)]
+        if any(page.packed or page.live for page in every):
+            return
+        self.clear()
+        for number, page in enumerate(every):
+            self.update(page.plain)
+            self._asked.setdefault(number, [])
+        self.update(current)
+        self._whole, self._complete = True, len(every) == 1
 
     def drop(self, key: Any) -> None:
         """Remove a key that has a value."""

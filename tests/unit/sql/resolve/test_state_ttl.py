@@ -1,0 +1,90 @@
+"""How long aggregations keep state, and whether EXPLAIN warns of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.errors import SqlValidationError
+from headrace.sql.rel import Aggregate, walk
+from headrace.table.environment_settings import EnvironmentSettings
+from headrace.table.table_environment import TableEnvironment
+
+TABLE = "CREATE TABLE orders (k STRING, v BIGINT) WITH ('connector' = 'datagen')"
+DAY_MS = 86_400_000
+GROUPED = "SELECT {} k, COUNT(*) AS n FROM orders {} GROUP BY k"
+OF_ORDERS = GROUPED.format("/*+ STATE_TTL('orders' = '1 d') */", "")
+
+
+@pytest.fixture
+def env() -> TableEnvironment:
+    made = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    made.execute_sql(TABLE)
+    return made
+
+
+def kept(env: TableEnvironment, query: str) -> list[int | None]:
+    """How long the aggregations of a query keep state, the outer ones first."""
+    rel = env.sql_query(query)._rel
+    return [each.ttl_ms for each in walk(rel) if isinstance(each, Aggregate)]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (GROUPED.format("", ""), [None]),
+        (OF_ORDERS, [DAY_MS]),
+        (GROUPED.format("/*+ STATE_TTL('o' = '0 s') */", "AS o"), [0]),
+        (GROUPED.format("/*+ STATE_TTL(orders = '1 d') */", ""), [DAY_MS]),
+        ("SELECT /*+ STATE_TTL('orders' = '1 d') */ DISTINCT k FROM orders", [DAY_MS]),
+        (
+            "SELECT /*+ STATE_TTL('orders' = '1 d') */ SUM(v) FROM orders HAVING SUM(v) > 1",
+            [DAY_MS],
+        ),
+        (f"SELECT /*+ STATE_TTL('t' = '2 d') */ * FROM ({OF_ORDERS}) AS t", [DAY_MS]),
+        (
+            f"SELECT /*+ STATE_TTL('t' = '2 d') */ n, COUNT(*) FROM ({OF_ORDERS}) AS t GROUP BY n",
+            [2 * DAY_MS, DAY_MS],
+        ),
+    ],
+)
+def test_a_hint_is_for_the_aggregations_of_its_select(
+    env: TableEnvironment, query: str, expected: list[int | None]
+) -> None:
+    assert kept(env, query) == expected
+
+
+@pytest.mark.parametrize(
+    ("hint", "problem"),
+    [
+        ("STATE_TTL('o' = '1 d')", "names 'o', which is no table of this query"),
+        ("STATE_TTL('orders' = 'long')", "'long', which is no duration"),
+    ],
+)
+def test_a_wrong_hint_is_refused(env: TableEnvironment, hint: str, problem: str) -> None:
+    with pytest.raises(SqlValidationError, match=problem):
+        env.sql_query(GROUPED.format(f"/*+ {hint} */", ""))
+
+
+def test_the_plan_warns_of_state_without_end(env: TableEnvironment) -> None:
+    grouped = GROUPED.format("", "")
+    warning = "GroupAggregate(groupBy=[k]) keeps the state of each key without end"
+    assert warning in env.explain_sql(grouped)
+    assert "Warning" not in env.explain_sql(OF_ORDERS)
+    assert "Warning" not in env.explain_sql("SELECT COUNT(*) FROM orders")
+    assert "Warning" not in env.explain_sql(
+        "SELECT k, COUNT(*) FROM (VALUES (1)) AS t(k) GROUP BY k"
+    )
+    env.get_config().set("table.exec.state.ttl", "1 h")
+    assert "Warning" not in env.explain_sql(grouped)
+    assert warning in env.explain_sql(OF_ORDERS.replace("1 d", "0 s"))
+
+
+def test_an_operator_keeps_its_uid_when_the_time_changes(env: TableEnvironment) -> None:
+    (one,) = [r for r in walk(env.sql_query(OF_ORDERS)._rel) if isinstance(r, Aggregate)]
+    (other,) = [
+        r
+        for r in walk(env.sql_query(OF_ORDERS.replace("1 d", "2 d"))._rel)
+        if isinstance(r, Aggregate)
+    ]
+    assert one != other
+    assert repr(one) == repr(other)
