@@ -208,7 +208,6 @@ _CSV = {
     "headrace-batch": (8 * MILLION, 32 * MILLION),
 }
 
-# Where Headrace's time and Flink's are the same follows from the two sizes of each: see the targets.
 _SQL_GROUPS = {
     "headrace-sql": (4 * MILLION, 16 * MILLION),
     "headrace-sql-minibatch": (4 * MILLION, 16 * MILLION),

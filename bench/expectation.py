@@ -179,7 +179,9 @@ def _of_sql(job: str, records: int, keys: int) -> Tally:
         return _windows(records, keys, workload.TUMBLING_MS, workload.TUMBLING_MS)
     if job == "sf":
         return _filtered(records)
-    pieces = [(len(k), k.sum(), program.score(k, v).sum()) for k, v, _ in _arrays("w", records, keys)]
+    pieces = [
+        (len(k), k.sum(), program.score(k, v).sum()) for k, v, _ in _arrays("w", records, keys)
+    ]
     return tuple(int(sum(column)) for column in zip(*pieces, strict=True))
 
 

@@ -30,7 +30,9 @@ def records(rows: DataFrame, task: Task) -> DataFrame:
     """Key, value and event time of numbers."""
     key = workload.UNIFORM_SQL.format(index="i", keys=task.keys)
     at = _TIME.format(index="i", rate=workload.rate_per_ms(task.keys))
-    return rows.selectExpr(f"{key} AS k", f"{workload.VALUE_SQL.format(index='i')} AS v", f"{at} AS ts")
+    return rows.selectExpr(
+        f"{key} AS k", f"{workload.VALUE_SQL.format(index='i')} AS v", f"{at} AS ts"
+    )
 
 
 def query(rows: DataFrame, job: str) -> DataFrame:

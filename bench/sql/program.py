@@ -1,8 +1,8 @@
 """The program of the SQL jobs: the same text for PyFlink and for Headrace.
 
-``package`` is ``pyflink`` or ``headrace``: the first word of the imports. The timed statement writes
-to a black hole, which cannot count; so a second one, not timed, adds up the results over the first
-records, and its tally is of ``facts.checked_records``.
+``package`` is ``pyflink`` or ``headrace``: the first word of the imports. The timed statement
+writes to a black hole, which cannot count; so a second one, not timed, adds up the results over the
+first records, and its tally is of ``facts.checked_records``.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 ``sg``: count and sum by key. ``st``: the same in tumbling windows. ``sf``: filter and projection of
 rows from Parquet. ``sr``, ``sp``: a Python function, row by row and over pandas.
 
-Standard library only: this is imported in the environment of each peer. The generated rows are those
-of the DataStream jobs, said in SQL.
+Standard library only: this is imported in the environment of each peer. The generated rows are
+those of the DataStream jobs, said in SQL.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ CHECKED_RECORDS: Mapping[str, int] = {"st": 200_000}
 """Over how many of the first records a check runs; of ``sf`` over all."""
 FEW_RECORDS = 20_000
 
-TUMBLED = (
-    f"TUMBLE(TABLE records, DESCRIPTOR(ts), INTERVAL '{workload.TUMBLING_MS // 1000}' SECOND)"
-)
+TUMBLED = f"TUMBLE(TABLE records, DESCRIPTOR(ts), INTERVAL '{workload.TUMBLING_MS // 1000}' SECOND)"
 QUERIES: Mapping[str, str] = {
     "sg": "SELECT k, COUNT(*) AS c, SUM(v) AS s FROM records GROUP BY k",
-    "st": f"SELECT k, COUNT(*) AS c, SUM(v) AS s FROM {TUMBLED} GROUP BY window_start, window_end, k",
+    "st": (
+        f"SELECT k, COUNT(*) AS c, SUM(v) AS s FROM {TUMBLED} GROUP BY window_start, window_end, k"
+    ),
     "sf": (
         "SELECT id, CAST(CASE WHEN price > 90000 THEN 2 WHEN price > 50000 THEN 1 ELSE 0 END"
         " AS BIGINT) AS kind, price * quantity AS notional FROM records WHERE symbol LIKE '%7_'"
@@ -55,7 +55,9 @@ def source(job: str, records: int, keys: int, scratch: Path) -> str:
     if job == "sf":
         folder = workload.parquet_folder(records, scratch)
         columns = "id BIGINT, symbol STRING, price BIGINT, quantity BIGINT"
-        return _table(columns, {"connector": "filesystem", "path": str(folder), "format": "parquet"})
+        return _table(
+            columns, {"connector": "filesystem", "path": str(folder), "format": "parquet"}
+        )
     columns = (
         f"i BIGINT, k AS {workload.UNIFORM_SQL.format(index='i', keys=keys)},"
         f" v AS {workload.VALUE_SQL.format(index='i')}"
