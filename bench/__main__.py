@@ -35,6 +35,7 @@ from bench.measure import (
     lookups,
     memory,
     patterns,
+    sql_start,
     stages,
     start,
     trickle,
@@ -63,6 +64,8 @@ MEASURES: dict[str, Callable[[Plan], Rows]] = {
     "kafka-count": partial(rates.measure, inputs.COUNT),
     "kafka-latency": kafka_latency.measure,
     "avro": avro.measure,
+    "sql-kafka": partial(rates.measure, inputs.SQL),
+    "sql-start": sql_start.measure,
 }
 
 ALONE = (
@@ -74,6 +77,7 @@ ALONE = (
     "lookups",
     "map-batches",
     "avro",
+    "sql-start",
 )
 """Those without a peer."""
 

@@ -79,6 +79,19 @@ def _bytewax_windows(thousands: int) -> Contender:
     return Contender(f"bytewax-{thousands}k", "bytewax_peer", "bytewax", options, 60)
 
 
+def _headrace_sql(name: str, runner: str, **options: str) -> Contender:
+    return Contender(name, "headrace_sql", options={"runner": runner, **options})
+
+
+def _flink_tables(name: str, **options: str) -> Contender:
+    return Contender(name, "flink_tables", "pyflink", options)
+
+
+def _spark_sql(store: str, thousands: int) -> Contender:
+    options = {"store": store, "batch": str(thousands * THOUSAND)}
+    return Contender(f"spark-sql-{store}", "spark_sql", options=options)
+
+
 def _pathway(name: str, windows: str) -> Contender:
     return Contender(name, "pathway_peer", "pathway", {"windows": windows}, 60)
 
@@ -129,6 +142,17 @@ CONTENDERS = {
         _bytewax("batch", 5),
         _bytewax("batch", 50),
         _bytewax_windows(200),
+        _headrace_sql("headrace-sql", "streaming"),
+        _headrace_sql("headrace-sql-minibatch", "streaming", minibatch="1"),
+        _headrace_sql("headrace-sql-batch", "batch"),
+        _headrace_sql("headrace-sql-local", "local"),
+        _flink_tables("flink-tables-minibatch", minibatch="1"),
+        _flink_tables("flink-tables-rocksdb", minibatch="1", backend="rocksdb"),
+        _flink_tables("pyflink-table-process", mode="process"),
+        _flink_tables("pyflink-table-thread", mode="thread"),
+        _spark_sql("heap", 1_000),
+        _spark_sql("rocksdb", 1_000),
+        Contender("spark-sql", "spark_sql"),
         _pathway("pathway", "operator"),
         _pathway("pathway-grouped", "grouped"),
     )
@@ -188,6 +212,22 @@ _PATTERNS = {
 _CSV = {
     "headrace": (8 * MILLION, 32 * MILLION),
     "headrace-batch": (8 * MILLION, 32 * MILLION),
+}
+
+_SQL_GROUPS = {
+    "headrace-sql": (4 * MILLION, 16 * MILLION),
+    "headrace-sql-minibatch": (4 * MILLION, 16 * MILLION),
+    "flink-tables-minibatch": (4 * MILLION, 16 * MILLION),
+    "flink-tables-rocksdb": (4 * MILLION, 16 * MILLION),
+    "spark-sql-heap": (4 * MILLION, 16 * MILLION),
+    "spark-sql-rocksdb": (4 * MILLION, 16 * MILLION),
+}
+_SQL_PYTHON = {
+    "headrace-sql": (1 * MILLION, 8 * MILLION),
+    "headrace-sql-local": (1 * MILLION, 4 * MILLION),
+    **dict.fromkeys(
+        ("pyflink-table-process", "pyflink-table-thread"), (500 * THOUSAND, 2 * MILLION)
+    ),
 }
 
 CASES = {
@@ -295,6 +335,18 @@ CASES = {
                 ("headrace", "headrace-constant-rules"), (4 * MILLION, 16 * MILLION)
             ),
         ),
+        Case("sql-group-by", "sg", sizes=_SQL_GROUPS),
+        Case("sql-group-by-million", "sg", MANY_KEYS, sizes=_SQL_GROUPS),
+        Case("sql-tumble", "st", sizes=_SQL_GROUPS),
+        Case(
+            "sql-parquet-filter",
+            "sf",
+            sizes=dict.fromkeys(
+                ("headrace-sql", "headrace-sql-batch", "spark-sql"), (8 * MILLION, 32 * MILLION)
+            ),
+        ),
+        Case("sql-python-row", "sr", sizes=_SQL_PYTHON),
+        Case("sql-python-pandas", "sp", sizes=_SQL_PYTHON),
         Case(
             "tune",
             "a",

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from bench import two_streams, workload
+from bench.sql import program, statements
 
 Tally = tuple[int, ...]
 """The number of outputs, then the sum of each counted field."""
@@ -39,6 +40,8 @@ def expected(job: str, records: int, keys: int, distribution: str, scratch: Path
         return _windows(records, keys, *(slides if job == "ws" else tumbles))
     if workload.is_pattern(job):
         return _matches(job, records, keys)
+    if job in statements.JOBS:
+        return _of_sql(job, records, keys)
     if job == "exchange":
         return _every_hundredth(records, keys, distribution)
     if job in two_streams.JOBS:
@@ -166,6 +169,31 @@ def _sessions(records: int, keys: int) -> Tally:
     begins = np.ones(records, bool)
     begins[1:] = (np.diff(key) != 0) | (np.diff(time_ms) > workload.GAP_MS)
     return int(begins.sum()), int(key[begins].sum()), records, int(value.sum())
+
+
+def _of_sql(job: str, records: int, keys: int) -> Tally:
+    """The number of results of an SQL job, and the sum of each of their columns."""
+    if job == "sg":
+        return final_sums(records, keys, "uniform")
+    if job == "st":
+        return _windows(records, keys, workload.TUMBLING_MS, workload.TUMBLING_MS)
+    if job == "sf":
+        return _filtered(records)
+    pieces = [
+        (len(k), k.sum(), program.score(k, v).sum()) for k, v, _ in _arrays("w", records, keys)
+    ]
+    return tuple(int(sum(column)) for column in zip(*pieces, strict=True))
+
+
+def _filtered(records: int) -> Tally:
+    found = np.zeros(4, np.int64)
+    for start in range(0, records, CHUNK):
+        orders = workload.order_columns(start, min(start + CHUNK, records))
+        wanted = np.array([symbol[-2] == "7" for symbol in orders["symbol"]], bool)
+        number, price, quantity = (orders[name][wanted] for name in ("id", "price", "quantity"))
+        kinds = (price > 50_000).sum() + (price > 90_000).sum()
+        found += [len(number), number.sum(), kinds, (price * quantity).sum()]
+    return tuple(found.tolist())
 
 
 def difference(job: str, found: Sequence[int], wanted: Tally) -> str | None:

@@ -53,11 +53,11 @@ class Measured:
     def beside(self, prefix: str, *cases: str) -> Both:
         """Headrace's rate and that of a peer's best variant, in that of the cases, all of the same
         job, where the two are closest: rates of different runs are not compared."""
-        found = [(self.rate(case), self._best(case, prefix)) for case in cases]
+        found = [(self.rate(case), self.best(case, prefix)) for case in cases]
         pairs = [(own, peer) for own, peer in found if own is not None and peer is not None]
         return min(pairs, key=lambda pair: pair[0].median / pair[1].median, default=NEITHER)
 
-    def _best(self, case: str, prefix: str) -> Rounds | None:
+    def best(self, case: str, prefix: str) -> Rounds | None:
         """The rate of the fastest of a peer's variants."""
         found = figures(self.rows(case)).values()
         rated = [f for f in found if f.contender.startswith(prefix) and f.rate]
@@ -116,7 +116,7 @@ def ratio(above: Rounds | None, below: Rounds | None) -> Rounds | None:
     return together(truediv, above, below)
 
 
-CEP = "flink-cep"
+CEP, SQL, FLINK_SQL = "flink-cep", "headrace-sql", "flink-tables"
 
 
 @dataclass(frozen=True)
@@ -159,6 +159,11 @@ def _columns(measured: Measured) -> Rounds | None:
     """Windows over columns to the same job by the fastest of Flink SQL's settings."""
     _, fastest = measured.beside("flink-sql", "windows")
     return ratio(measured.rate("windows-columns"), fastest)
+
+
+def _sql(case: str, peer: str) -> Ask:
+    """The better of Headrace's settings for SQL to the best of a peer's, in the same case."""
+    return lambda m: ratio(m.best(case, SQL), m.best(case, peer))
 
 
 def _firing(contender: str) -> Ask:
@@ -477,5 +482,43 @@ TARGETS = (
             _avro(what),
         )
         for what, done in (("write", "written"), ("read", "read"))
+    ),
+    Target("SQL: GROUP BY to Flink SQL's, the fastest", 2, _sql("sql-group-by", FLINK_SQL)),
+    Target(
+        "SQL: GROUP BY with 1,000,000 keys to Flink SQL's, the fastest",
+        1,
+        _sql("sql-group-by-million", FLINK_SQL),
+    ),
+    Target("SQL: tumbling windows to Flink SQL's, the fastest", 2, _sql("sql-tumble", FLINK_SQL)),
+    Target("SQL: GROUP BY to Spark's own streaming SQL", 1, _sql("sql-group-by", "spark-sql")),
+    Target(
+        "SQL: filter and projection of Parquet to Spark SQL",
+        1,
+        _sql("sql-parquet-filter", "spark-sql"),
+    ),
+    Target(
+        "SQL: a Python function, row by row, to PyFlink's, the better of its modes",
+        5,
+        _sql("sql-python-row", "pyflink-table"),
+    ),
+    Target(
+        "SQL: a Python function over pandas to PyFlink's, the better of its modes",
+        5,
+        _sql("sql-python-pandas", "pyflink-table"),
+    ),
+    Target(
+        "SQL: Kafka to Kafka, JSON, exactly once, to Flink SQL",
+        1,
+        lambda m: ratio(
+            m.value("sql-kafka", SQL, "records_per_second"),
+            m.value("sql-kafka", FLINK_SQL, "records_per_second"),
+        ),
+    ),
+    Target(
+        "SQL: the first row of a statement over the local runner, from the start of its process",
+        1,
+        lambda m: m.value("sql-start", "headrace-sql-local", "first_row_seconds"),
+        "s",
+        most=True,
     ),
 )

@@ -53,6 +53,7 @@ INTERLEAVED_SQL = (
 WITHIN_EVENTS = 20
 """In patterns: so many events a key has, on average, in the time that a match may take."""
 CSV_FILES = 8
+PARQUET_FILES, SYMBOLS = 8, 500
 CSV_HEADER = "key,value,time"
 
 Record = tuple[int, int, int]
@@ -282,10 +283,44 @@ def csv_folder(records: int, keys: int, parent: Path) -> Path:
     return folder
 
 
+def parquet_folder(records: int, parent: Path) -> Path:
+    """A folder with the orders of job (sf) in a few Parquet files, made on first use."""
+    folder = parent / f"parquet-{records}-{SEED}"
+    if folder.exists():
+        return folder
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    making, per_file = _folder_beside(folder), -(-records // PARQUET_FILES)
+    for number in range(PARQUET_FILES):
+        start = number * per_file
+        columns = order_columns(start, min(start + per_file, records))
+        pq.write_table(pa.table(columns), making / f"part-{number}.parquet")
+    making.rename(folder)
+    return folder
+
+
+def order_columns(start: int, end: int) -> dict[str, Any]:
+    """The orders of job (sf) as arrays, from an index to another; the symbol is a text."""
+    import numpy as np
+
+    index = np.arange(start, max(start, end), dtype=np.int64)
+    mixed = index * MULTIPLIER % MODULUS
+    symbols = np.array([f"S{number:03d}" for number in range(SYMBOLS)], object)
+    return {
+        "id": index,
+        "symbol": symbols[mixed % SYMBOLS],
+        "price": 1_000 + (mixed >> 3) % 99_000,
+        "quantity": 1 + (mixed >> 7) % 1_000,
+    }
+
+
 def input_of(job: str, records: int, keys: int, parent: Path) -> Path | None:
     """The folder that a job reads, made on first use; None for one whose records are made up."""
     if job == "d":
         return json_folder(records, parent)
+    if job == "sf":
+        return parquet_folder(records, parent)
     return csv_folder(records, keys, parent) if job.startswith("csv") else None
 
 

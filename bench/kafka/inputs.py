@@ -1,8 +1,9 @@
 """What is in the topics, and what a job must make of it.
 
-``stateless``: the orders of job (d); half of them go on, as id, symbol and notional. ``count``: the
-records of job (a); a record in a hundred goes on with its key's count and sum. The records of a key
-are in one partition, so that a key's sums do not depend on who reads what when.
+``stateless``, and in SQL ``sql``: the orders of job (d); half of them go on, as id, symbol and
+notional. ``count``: the records of job (a); a record in a hundred goes on with its key's count and
+sum. The records of a key are in one partition, so that a key's sums do not depend on who reads what
+when.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from zlib import crc32
 from bench import workload
 from bench.contenders import FEW_KEYS
 
-STATELESS, COUNT = "stateless", "count"
+STATELESS, COUNT, SQL = "stateless", "count", "sql"
 PARTITIONS = 4
 Message = tuple[bytes | None, bytes]
 """Key and value."""
@@ -42,7 +43,7 @@ def digest(records: Iterable[dict[str, Any]]) -> Digest:
 
 def messages(job: str, records: int) -> Iterator[Message]:
     """What is in the topic."""
-    if job == STATELESS:
+    if job != COUNT:
         for line in workload.json_lines(records):
             yield None, line.rstrip().encode()
         return
@@ -55,7 +56,7 @@ def messages(job: str, records: int) -> Iterator[Message]:
 def wanted(job: str, records: int) -> Digest:
     """What must come out."""
     found = (json.loads(value) for _, value in messages(job, records))
-    return digest(_summaries(found) if job == STATELESS else _counts(found))
+    return digest(_counts(found) if job == COUNT else _summaries(found))
 
 
 def summary(order: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from bench import processes
 from bench.contenders import MILLION, THOUSAND, Contender, size
 from bench.kafka import watch
-from bench.kafka.inputs import COUNT, STATELESS
+from bench.kafka.inputs import COUNT, SQL, STATELESS
 from bench.throughput import Plan, Row, figures, sloped
 from headrace.dev import servers
 
@@ -35,6 +35,10 @@ CONTENDERS: Mapping[str, tuple[tuple[Contender, tuple[int, int]], ...]] = {
         (HEADRACE(options=EXACTLY), (1 * MILLION, 4 * MILLION)),
         (QUIX(options=EXACTLY), (100 * THOUSAND, 300 * THOUSAND)),
         (FLINK(options=EXACTLY), (200 * THOUSAND, 600 * THOUSAND)),
+    ),
+    SQL: (
+        (Contender("headrace-sql", "headrace_sql_job"), (2 * MILLION, 8 * MILLION)),
+        (Contender("flink-tables", "flink_sql_job", "pyflink"), (2 * MILLION, 8 * MILLION)),
     ),
 }
 """Who takes part, at which two sizes."""
