@@ -26,6 +26,7 @@ from headrace.sql.types import (
     TimestampType,
     TimeType,
 )
+from headrace.table._formats.column_text import SMALL, array_of, texts_of
 from headrace.table._formats.csv.values import CsvRules
 from headrace.table._formats.json.encode import decimal_text, number_text
 from headrace.table._formats.moments import time_text, timestamp_text
@@ -54,11 +55,63 @@ def line_encoder(
     writes = [_field(kind, writing, quote, null) for kind in kinds]
     delimiter = writing.dialect.delimiter
 
+    columns_of = [_column_writer(kind, writing, null) for kind in kinds]
+
     def encode(columns: Sequence[Sequence[Any]]) -> list[bytes]:
-        texts = [[*map(write, column)] for write, column in zip(writes, columns, strict=True)]
-        return [delimiter.join(row).encode() for row in zip(*texts, strict=True)]
+        if not columns or len(columns[0]) < SMALL:
+            texts = [[*map(write, column)] for write, column in zip(writes, columns, strict=True)]
+            return [delimiter.join(row).encode() for row in zip(*texts, strict=True)]
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        found = [write(column) for write, column in zip(columns_of, columns, strict=True)]
+        joined = pc.binary_join_element_wise(*found, delimiter)
+        lines: list[bytes] = joined.cast(pa.binary()).to_pylist()
+        return lines
 
     return encode
+
+
+def _column_writer(kind: SqlType, writing: CsvWriting, null: str) -> Callable[[Sequence[Any]], Any]:
+    """Return a function from a column to its fields, in an Arrow array."""
+    write, quote = _text_of(kind, writing), _column_quoter(writing.dialect)
+
+    def fields(values: Sequence[Any]) -> Any:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        array = array_of(values, kind)
+        if array is None:
+            found = [None if value is None else write(value) for value in values]
+            texts = pa.array(found, pa.string())
+        else:
+            texts = texts_of(array, kind, write)
+        return pc.fill_null(texts if _is_number(kind) else quote(texts), null)
+
+    return fields
+
+
+def _column_quoter(dialect: CsvDialect) -> Callable[[Any], Any]:
+    """Return the function of ``_quoter`` for a column of texts."""
+    mark, escape = dialect.quote, dialect.escape
+    if mark is None:
+        return lambda texts: texts
+    highest = max(dialect.delimiter, mark, escape or mark)
+    special = f"[\\x{{0}}-\\x{{{ord(highest):x}}}]"
+
+    def quote(texts: Any) -> Any:
+        import pyarrow.compute as pc
+
+        chosen = pc.or_(
+            pc.greater(pc.utf8_length(texts), _LONG), pc.match_substring_regex(texts, special)
+        )
+        if not pc.any(chosen, min_count=0).as_py():
+            return texts
+        inside = texts if escape is None else pc.replace_substring(texts, escape, escape + escape)
+        inside = pc.replace_substring(inside, mark, mark + mark)
+        return pc.if_else(chosen, pc.binary_join_element_wise(mark, inside, mark, ""), texts)
+
+    return quote
 
 
 def _field(kind: SqlType, writing: CsvWriting, quote: Write, null: str) -> Write:

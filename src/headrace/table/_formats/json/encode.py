@@ -31,6 +31,13 @@ from headrace.sql.types import (
     TimestampType,
     TimeType,
 )
+from headrace.table._formats.column_text import (
+    SMALL,
+    array_of,
+    plain_decimals,
+    rewritten,
+    texts_of,
+)
 from headrace.table._formats.moments import time_text, timestamp_text
 from headrace.table._formats.value_text import map_items, row_values
 
@@ -38,6 +45,9 @@ Write = Callable[[Any], str]
 
 _SPECIAL = re.compile("[\x00-\x07\x0b\x0e-\x1f\U00010000-\U0010ffff]")
 """Characters that Flink escapes by their codes, and Python otherwise, or not at all."""
+_ESCAPED = r'["\\\x{0}-\x{1f}\x{10000}-\x{10ffff}]'
+"""Characters that are not written as they are, as Arrow's regular expressions have them."""
+_IN_QUOTES = (CharacterType, DateType, TimeType, TimestampType, TimestampLtzType)
 _LEAST, _GREATEST = 1e-3, 1e7
 """Between these Java writes numbers without exponents."""
 _SMALLEST_PLAIN = -6
@@ -67,6 +77,59 @@ class JsonWriting:
     null_key: str = "null"
     plain_decimals: bool = False
     ignore_nulls: bool = False
+
+
+def lines_encoder(
+    kind: RowType, writing: JsonWriting
+) -> Callable[[Sequence[Sequence[Any]]], list[bytes]]:
+    """Return a function from columns to the object of each row, in UTF-8.
+
+    Many rows are written a column at a time with Arrow, if it has texts for a column.
+    """
+    encode = object_encoder(kind, writing)
+    columns_of = [_column_writer(each.type, writing) for each in kind.fields]
+    names = [quoted(each.name) for each in kind.fields]
+
+    def encode_all(columns: Sequence[Sequence[Any]]) -> list[bytes]:
+        if writing.ignore_nulls or not columns or len(columns[0]) < SMALL:
+            return [text.encode() for text in encode(columns)]
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        parts: list[Any] = []
+        for name, write, column in zip(names, columns_of, columns, strict=True):
+            parts += [f"{',' if parts else '{'}{name}:", pc.fill_null(write(column), "null")]
+        joined = pc.binary_join_element_wise(*parts, "}", "")
+        found: list[bytes] = joined.cast(pa.binary()).to_pylist()
+        return found
+
+    return encode_all
+
+
+def _column_writer(kind: SqlType, writing: JsonWriting) -> Callable[[Sequence[Any]], Any]:
+    """Return a function from a column to the texts of its values, in an Arrow array."""
+    write = _writer_of(kind, writing)
+    marks = isinstance(kind, _IN_QUOTES)
+
+    def texts(values: Sequence[Any]) -> Any:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        array = array_of(values, kind)
+        if array is None:
+            found = [None if value is None else write(value) for value in values]
+            return pa.array(found, pa.string())
+        if isinstance(kind, DecimalType) and writing.plain_decimals:
+            return plain_decimals(array, write)
+        written = texts_of(array, kind, write, "T" if writing.iso else " ")
+        if not marks:
+            return written
+        joined = pc.binary_join_element_wise('"', written, '"', "")
+        if not isinstance(kind, CharacterType):
+            return joined
+        return rewritten(joined, pc.match_substring_regex(written, _ESCAPED), array, quoted)
+
+    return texts
 
 
 def object_encoder(

@@ -22,7 +22,7 @@ from headrace.sql.types import (
 )
 from headrace.table._formats.format import Decoded, TableFormat
 from headrace.table._formats.json.columns import JsonColumns
-from headrace.table._formats.json.encode import JsonWriting, object_encoder
+from headrace.table._formats.json.encode import JsonWriting, lines_encoder
 from headrace.table._formats.json.values import JsonRules, parse_text, row_reader
 from headrace.table._formats.rows import RowsBuilder, decode_in_parts
 from headrace.table._options import TableOption
@@ -91,7 +91,7 @@ class JsonTableFormat(TableFormat):
         return super().decode_lines(lines) if batch is None else Decoded(batch)
 
     def encode(self, columns: Sequence[Sequence[Any]], kinds: Sequence[int] | None) -> list[bytes]:
-        return [text.encode() for text in self._encode(columns)]
+        return self._encode(columns)
 
     def _decode_block(self, block: bytes, count: int | None = None) -> Any | None:
         return self._columns.batch(block, count) if self._columns.usable else None
@@ -105,8 +105,8 @@ class JsonTableFormat(TableFormat):
         return row_reader(row_type(self.columns), self.rules)
 
     @cached_property
-    def _encode(self) -> Callable[[Sequence[Sequence[Any]]], list[str]]:
-        return object_encoder(row_type(self.columns), self.writing)
+    def _encode(self) -> Callable[[Sequence[Sequence[Any]]], list[bytes]]:
+        return lines_encoder(row_type(self.columns), self.writing)
 
     def _decode_one_by_one(self, values: Sequence[bytes], first: int) -> Decoded:
         read, rows = self._read, RowsBuilder(self.schema, first)
