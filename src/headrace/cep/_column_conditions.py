@@ -11,7 +11,7 @@ from zlib import crc32
 
 from headrace.common._column_expression import ColumnExpression
 from headrace.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation
-from headrace.errors import PlanError, SqlValidationError
+from headrace.errors import PlanError, SqlValidationError, UnsupportedError
 from headrace.operators.patterns.conditions import And, Condition, Or
 from headrace.operators.patterns.over_columns import (
     MOST_CONDITIONS,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from headrace.sql.expressions import Call, Expression
     from headrace.sql.functions.function import Function
     from headrace.sql.rel import Column
+    from headrace.sql.types import SqlType
 
 
 @dataclass(frozen=True)
@@ -122,33 +123,44 @@ def _columns_of(
     record_type: TypeInformation | None, stream: str, condition: ConditionTree
 ) -> Columns:
     from headrace.sql.rel import Column
-    from headrace.sql.type_information import scalar_type_of
+    from headrace.sql.type_information import fields_of
 
-    match record_type:
-        case RowTypeInfo():
-            names, types = record_type.get_field_names(), record_type.get_field_types()
-        case TupleTypeInfo():
-            types = record_type.get_field_types()
-            names = [f"f{place}" for place in range(len(types))]
-        case _:
-            raise PlanError(
-                f"the condition {condition} reads columns, and the events have none that are known",
-                where={
-                    "stream": stream,
-                    "type": "not declared" if record_type is None else str(record_type),
-                    "called": condition.site,
-                },
-                hint="declare a ROW_NAMED or a TUPLE, as in stream.map(function, output_type="
-                "Types.ROW_NAMED([...], [...])); or use a function of the event",
-            )
-    kinds = [*map(scalar_type_of, types)]
-    known = [place for place, kind in enumerate(kinds) if kind is not None]
-    return Columns(
-        tuple(Column(names[place], kinds[place]) for place in known),  # type: ignore[arg-type]
-        tuple(known),
-        tuple(name for name, kind in zip(names, kinds, strict=True) if kind is None),
-        isinstance(record_type, RowTypeInfo),
-    )
+    if not isinstance(record_type, RowTypeInfo | TupleTypeInfo):
+        raise PlanError(
+            f"the condition {condition} reads columns, and the events have none that are known",
+            where={
+                "stream": stream,
+                "type": "not declared" if record_type is None else str(record_type),
+                "called": condition.site,
+            },
+            hint="declare a ROW_NAMED or a TUPLE, as in stream.map(function, output_type="
+            "Types.ROW_NAMED([...], [...])); or use a function of the event",
+        )
+    columns: list[Column] = []
+    places: list[int] = []
+    others: list[str] = []
+    for place, (name, declared) in enumerate(fields_of(record_type)):
+        kind = _type_of(declared)
+        if kind is None:
+            others.append(name)
+        else:
+            columns.append(Column(name, kind))
+            places.append(place)
+    of_rows = isinstance(record_type, RowTypeInfo)
+    return Columns(tuple(columns), tuple(places), tuple(others), of_rows)
+
+
+def _type_of(declared: TypeInformation) -> SqlType | None:
+    """Return the SQL type of a field whose values Arrow takes as they are; None: of no other."""
+    from headrace.sql import types as sql
+    from headrace.sql.type_information import sql_type_of_info
+
+    try:
+        kind = sql_type_of_info(declared)
+    except UnsupportedError:
+        return None
+    taken = sql.BooleanType | sql.NumericType | sql.CharacterType | sql.DateType | sql.TimestampType
+    return kind.with_nullable(True) if isinstance(kind, taken) else None
 
 
 def _resolved(conditions: list[ConditionTree], of: Columns) -> Resolved:

@@ -14,10 +14,10 @@ from headrace.sql.dialect.nodes import WindowBorder
 from headrace.sql.expressions import ColumnRef, Expression
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import Calc, Column, Rel, reference
+from headrace.sql.type_information import columns_of_info, plain
 from headrace.sql.types import SqlType, TimestampLtzType, TimestampType
 from headrace.table._api.selecting import trees_of
 from headrace.table._planning.data_streams import TIMESTAMPS, Taken, scan_of
-from headrace.table._types.type_info import columns_of_info, plain
 
 if TYPE_CHECKING:
     from headrace.datastream.data_stream import DataStream

@@ -23,8 +23,9 @@ from headrace.sql.resolve.tables import (
     with_watermark,
 )
 from headrace.sql.statements import ComputedColumn, MetadataColumn, PhysicalColumn
+from headrace.sql.type_information import columns_of_info
 from headrace.sql.types import SqlType, TimestampLtzType
-from headrace.table._types.type_info import FieldReaders, columns_of_info
+from headrace.table._types.type_info import FieldReaders
 
 if TYPE_CHECKING:
     from headrace.sql.statements import WatermarkDefinition
