@@ -1,6 +1,6 @@
 """Trees of the grammar as typed expressions.
 
-The tree has a node's place in the text in its ``meta``; errors say its line and column.
+Errors say the line and column of the node that is wrong.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from headrace.sql.calls import cast, resolve_call, unknown_function
 from headrace.sql.expressions import Call, Expression, Literal
 from headrace.sql.functions.json import returning
 from headrace.sql.functions.table import FUNCTIONS
+from headrace.sql.places import PLACED, add_place
 from headrace.sql.types import (
     BOOLEAN,
     CharType,
@@ -31,7 +32,7 @@ from headrace.sql.types import (
 Scope = Callable[[tuple[str, ...]], Expression | None]
 """Gives the column that names mean, as ``(table, column)`` or ``(column,)``; None: none."""
 
-_BINARY: dict[type[exp.Expr], str] = {
+BINARY: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
     exp.LT: "<",
@@ -74,14 +75,12 @@ _UNIT_FUNCTIONS = {
 class Converter:
     """Makes typed expressions of trees.
 
-    ``scope`` gives the columns. ``text``: the statement, for the places of errors. The resolver
-    extends it: ``other`` is called for nodes that are no expressions over the columns (aggregate
-    functions, subqueries, functions of users).
+    ``scope`` gives the columns. The resolver extends it: ``other`` is called for nodes that are no
+    expressions over the columns (aggregate functions, subqueries, functions of users).
     """
 
-    def __init__(self, scope: Scope, text: str = "") -> None:
+    def __init__(self, scope: Scope) -> None:
         self.scope = scope
-        self.text = text
 
     def expression(self, node: exp.Expr) -> Expression:
         """Return the typed expression of a tree.
@@ -91,19 +90,9 @@ class Converter:
         """
         try:
             return self._expression(node)
-        except SqlValidationError as error:
-            if "position" not in error.where and (place := self.place(node)):
-                error.where["position"] = place
+        except PLACED as error:
+            add_place(error, node)
             raise
-
-    def place(self, node: exp.Expr) -> str:
-        """Return the line and column of a node in the text; empty: they are not known."""
-        start = node.meta.get("start")
-        if start is None or not self.text:
-            return ""
-        before = self.text[:start]
-        line = before.count("\n") + 1
-        return f"line {line}, column {start - before.rfind(chr(10))}"
 
     def other(self, node: exp.Expr) -> Expression:
         """Return the expression of a node that is not known here."""
@@ -122,7 +111,7 @@ class Converter:
         reader = _READERS.get(type(node).__name__)
         if reader is not None:
             return reader(self, node)
-        sign = _BINARY.get(type(node))
+        sign = BINARY.get(type(node))
         if sign is not None:
             return self._call(sign, node.this, node.expression)
         return self.other(node)

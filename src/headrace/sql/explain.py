@@ -11,6 +11,7 @@ from headrace.sql.rel import (
     Expand,
     Rel,
     Scan,
+    SetOperation,
     Sort,
     StreamScan,
     Union,
@@ -76,6 +77,8 @@ def _describe(rel: Rel) -> str:
             return f"groupingSets=[{sets}]"
         case Unnest():
             return f"unnest=[{rel.expression}]{', outer' if rel.outer else ''}"
+        case SetOperation():
+            return f"{rel.kind}{' ALL' if rel.all else ''}"
         case Sort():
             return _sort(rel)
         case Union():

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.operators.columns.calc import BatchContext
 from headrace.sql.evaluate import compile_expressions
-from headrace.sql.functions.function import Session
-from headrace.sql.projection import Projected
+from headrace.sql.projection import Projected, reads, session_of
 from headrace.sql.rel import Expand, Unnest, Window, arrow_schema
 from headrace.sql.types import (
     BIGINT,
@@ -20,8 +20,15 @@ from headrace.sql.types import (
 )
 
 
+class _Unchanging:
+    """Gives what follows from the rows alone."""
+
+    reads_chance = False
+    reads_watermark = False
+
+
 @dataclass(frozen=True)
-class GroupingSets:
+class GroupingSets(_Unchanging):
     """Each row once for each grouping set."""
 
     expand: Expand
@@ -32,8 +39,8 @@ class GroupingSets:
         sets = ", ".join(f"({', '.join(each)})" for each in self.expand.sets)
         return f"groupingSets=[{sets}]"
 
-    def compile(self) -> Callable[[Any, int], Projected]:
-        """Return the function: of a batch and the time of day (ms)."""
+    def compile(self) -> Callable[[Any, BatchContext], Projected]:
+        """Return the function: of a batch, and of what is known of its task."""
         import numpy as np
         import pyarrow as pa
 
@@ -42,7 +49,7 @@ class GroupingSets:
         schema = arrow_schema(columns)
         count = len(expand.sets)
 
-        def repeat(batch: Any, now_ms: int) -> Projected:
+        def repeat(batch: Any, context: BatchContext) -> Projected:
             rows = np.repeat(np.arange(batch.num_rows), count)
             numbers = np.tile(np.arange(count), batch.num_rows)
             taken = batch.take(pa.array(rows))
@@ -59,7 +66,7 @@ class GroupingSets:
 
 
 @dataclass(frozen=True)
-class AssignedWindows:
+class AssignedWindows(_Unchanging):
     """Each row once for each of its windows, with their borders; not for sessions."""
 
     window: Window
@@ -69,8 +76,8 @@ class AssignedWindows:
         """What it computes, for ``explain``."""
         return str(self.window.window)
 
-    def compile(self) -> Callable[[Any, int], Projected]:
-        """Return the function: of a batch and the time of day (ms)."""
+    def compile(self) -> Callable[[Any, BatchContext], Projected]:
+        """Return the function: of a batch, and of what is known of its task."""
         import numpy as np
         import pyarrow as pa
 
@@ -97,7 +104,7 @@ class AssignedWindows:
             rows, places = np.nonzero(ends > at[:, None])
             return rows, first[rows], ends[rows, places]
 
-        def assign(batch: Any, now_ms: int) -> Projected:
+        def assign(batch: Any, context: BatchContext) -> Projected:
             column = batch.column(batch.schema.get_field_index(spec.time))
             at = column.cast(pa.timestamp("ms", column.type.tz)).cast(pa.int64())
             known = np.flatnonzero(~np.asarray(at.is_null()))
@@ -119,12 +126,22 @@ class Unnested:
     time_zone: str = "UTC"
 
     @property
+    def reads_chance(self) -> bool:
+        """Whether the elements are random values."""
+        return reads([self.unnest.expression], chance=True)
+
+    @property
+    def reads_watermark(self) -> bool:
+        """Whether the elements depend on the watermark."""
+        return reads([self.unnest.expression], chance=False)
+
+    @property
     def summary(self) -> str:
         """What it computes, for ``explain``."""
         return f"unnest=[{self.unnest.expression}]"
 
-    def compile(self) -> Callable[[Any, int], Projected]:
-        """Return the function: of a batch and the time of day (ms)."""
+    def compile(self) -> Callable[[Any, BatchContext], Projected]:
+        """Return the function: of a batch, and of what is known of its task."""
         import numpy as np
         import pyarrow as pa
 
@@ -134,10 +151,9 @@ class Unnested:
         before = unnest.input.columns
         given = arrow_schema(before)
         compute = compile_expressions([unnest.expression], given)
-        session_of = Session
 
-        def repeat(batch: Any, now_ms: int) -> Projected:
-            (values,) = compute(batch, session_of(self.time_zone, now_ms))
+        def repeat(batch: Any, context: BatchContext) -> Projected:
+            (values,) = compute(batch, session_of(context, self.time_zone))
             rows: list[int] = []
             found: list[tuple[Any, ...]] = []
             for row, value in enumerate(values.to_pylist()):

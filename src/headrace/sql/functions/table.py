@@ -52,7 +52,6 @@ REFUSED: dict[str, str] = {
     "TRY_PARSE_JSON": _VARIANT,
     "OBJECT_OF": _STRUCTURED,
     "OBJECT_UPDATE": _STRUCTURED,
-    "CURRENT_WATERMARK": "an expression does not know the watermark",
     "SOURCE_WATERMARK": "it is only in WATERMARK FOR of a table",
     "CURRENT_DATABASE": "the name of a table says its database",
     "GROUP_ID": "GROUPING tells which keys are grouped",

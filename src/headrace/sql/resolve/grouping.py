@@ -128,6 +128,8 @@ class Grouping:
             return exp.column(self._copy(key), quoted=True)
         if (call_name(node) or "").upper() in _GROUPING:
             return self._grouping(node)
+        if isinstance(node, exp.Subquery | exp.Exists):
+            return node
         if isinstance(node, exp.Column):
             raise SqlValidationError(
                 f"expression {node.name!r} is not being grouped",

@@ -11,6 +11,7 @@ from headrace.errors import SqlValidationError
 from headrace.sql.convert import Converter
 from headrace.sql.dialect.nodes import Descriptor, JoinTree, PlanTable, RowPattern, TableArgument
 from headrace.sql.expressions import ColumnRef, Literal
+from headrace.sql.places import PLACED, add_place
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import Column, Columns, Rel, Unnest, Values, Window, WindowKind, WindowSpec
 from headrace.sql.resolve.calls import call_name
@@ -35,7 +36,7 @@ _WINDOWS: dict[str, tuple[WindowKind, tuple[str, ...]]] = {
 }
 """The window functions, and the names of their arguments."""
 
-_ONE_ROW = Values(((Literal(INT, 0),),), (Column("$row", INT),))
+ONE_ROW = Values(((Literal(INT, 0),),), (Column("$row", INT),))
 """What a SELECT without FROM reads; no query can name its column."""
 
 
@@ -57,8 +58,8 @@ class Queries(Protocol):
     batch: bool
     ctes: dict[str, Rel]
 
-    def query(self, node: exp.Expr) -> Rel:
-        """Return the plan of a query."""
+    def subquery(self, node: exp.Expr) -> Rel:
+        """Return the plan of a query inside another one."""
 
     def values(self, node: exp.Values) -> Rel:
         """Return the rows of VALUES."""
@@ -77,9 +78,9 @@ class SourceResolver:
         """Return the relation that a SELECT reads, and the names of its columns."""
         clause = node.args.get("from_")
         if clause is None:
-            return _ONE_ROW, Scope(())
+            return ONE_ROW, Scope(())
         if isinstance(clause.this, exp.Unnest):
-            return self._unnested(_ONE_ROW, Scope(()), clause.this, outer=False)
+            return self._unnested(ONE_ROW, Scope(()), clause.this, outer=False)
         rel, source = self._relation(clause.this)
         scope = Scope((source,))
         for join in node.args.get("joins") or ():
@@ -120,6 +121,13 @@ class SourceResolver:
         return made, Scope((*scope.sources, source))
 
     def _relation(self, node: exp.Expr) -> tuple[Rel, Source]:
+        try:
+            return self._named(node)
+        except PLACED as error:
+            add_place(error, node)
+            raise
+
+    def _named(self, node: exp.Expr) -> tuple[Rel, Source]:
         if isinstance(node, JoinTree):
             refuse("a join", node.sql()[:100])
         rel, default = self._rows(node)
@@ -139,7 +147,7 @@ class SourceResolver:
         """Return a relation, and the name that its columns may be called by without an alias."""
         match node:
             case exp.Subquery() | exp.Select() | exp.SetOperation() | exp.Paren():
-                return self._queries.query(node), None
+                return self._queries.subquery(node), None
             case exp.Values():
                 return self._queries.values(node), None
             case PlanTable():

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headrace.common.changelog_mode import ChangelogMode, union
-from headrace.sql.rel import Aggregate, Rel, Scan
+from headrace.operators.columns.set_operation import changes_of
+from headrace.sql.rel import Aggregate, Rel, Scan, SetOperation
 
 ScanMode = Callable[[Scan], ChangelogMode]
 """Gives the mode of a table's connector."""
@@ -24,6 +25,12 @@ def changelog_mode(rel: Rel, scan_mode: ScanMode, batch: bool) -> ChangelogMode:
         if not rel.calls and given == INSERTS:
             return INSERTS  # of equal rows the first one stays
         return ChangelogMode.all()
+    if isinstance(rel, SetOperation):
+        found = changes_of(
+            rel.kind, [changelog_mode(each, scan_mode, batch) for each in rel.inputs]
+        )
+        assert found is not None, "every relation has a mode"
+        return found
     modes = [changelog_mode(each, scan_mode, batch) for each in rel.inputs]
     found = union(modes) if modes else INSERTS
     assert found is not None, "every relation has a mode"

@@ -101,7 +101,7 @@ class SqlSession:
     def resolver(self, database: tuple[str, str] | None = None) -> QueryResolver:
         """Return a resolver of queries whose names are those of a database; None: the current."""
         current = (self.catalogs.current_catalog, self.catalogs.current_database)
-        return QueryResolver(_Relations(self, database or current), self.batch)
+        return QueryResolver(_Relations(self, database or current), self.batch, self.time_zone)
 
     def relation(self, path: ObjectPath, hints: Mapping[str, str]) -> Rel:
         """Return the plan of a table or a view."""
