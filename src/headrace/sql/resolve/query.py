@@ -4,25 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
 from headrace.operators.columns.set_operation import SetKind
+from headrace.sql.aggregates.table import KEY_VALUE
 from headrace.sql.calls import cast
 from headrace.sql.coercion import common_type
 from headrace.sql.constant_rows import varies
-from headrace.sql.expressions import Expression
+from headrace.sql.expressions import ColumnRef, Expression
 from headrace.sql.expressions import Literal as Constant
 from headrace.sql.places import PLACED, add_place
 from headrace.sql.refusals import refuse
-from headrace.sql.rel import Aggregate, Calc, Column, Rel, SetOperation, Union, Values, reference
+from headrace.sql.rel import (
+    Aggregate,
+    AggregateCall,
+    Calc,
+    Column,
+    Rel,
+    SetOperation,
+    Union,
+    Values,
+    reference,
+)
+from headrace.sql.resolve.aggregate_calls import has_parts, key_of, require_groupable
 from headrace.sql.resolve.columns import ScopeConverter
 from headrace.sql.resolve.group_windows import find_group_window
 from headrace.sql.resolve.grouping import (
+    PREFIX,
     Grouping,
     find_aggregates,
-    require_comparable,
     scope_of,
 )
 from headrace.sql.resolve.ordering import sort_items, sorted_rows, without_order
@@ -122,9 +135,8 @@ class QueryResolver:
         distinct = node.args.get("distinct")
         if distinct is not None and distinct.args.get("on"):
             refuse("DISTINCT ON")
-        return sorted_rows(
-            node, rel, names, expressions, distinct_rows if distinct is not None else None
-        )
+        once = None if distinct is None else partial(distinct_rows, batch=self.batch)
+        return sorted_rows(node, rel, names, expressions, once)
 
     def converter(self, scope: Scope) -> ScopeConverter:
         """Return what makes expressions over the columns of a scope."""
@@ -164,7 +176,7 @@ class QueryResolver:
             keys = [*(each for each in keys if each is not window.call), *window.keys]
             items = [(name, window.replaced(tree)) for name, tree in items]
             condition = None if condition is None else window.replaced(condition)
-        grouping = Grouping(rel, self.converter(scope))
+        grouping = Grouping(rel, self.converter(scope), self.batch)
         for each in keys:
             grouping.add_keys(each)
         items = [(name, grouping.replace(tree)) for name, tree in items]
@@ -183,14 +195,15 @@ class QueryResolver:
         if isinstance(node, exp.Intersect | exp.Except):
             left, right = parts
             for column in left.columns:
-                require_comparable(column.type, f"{word} by {column.name}")
+                if has_parts(column.type):
+                    refuse(f"{word} of type {column.type.root}")
             kind: SetKind = "INTERSECT" if isinstance(node, exp.Intersect) else "EXCEPT"
             return SetOperation(left, right, kind, not node.args.get("distinct"))
         flat = [
             each for part in parts for each in (part.parts if isinstance(part, Union) else (part,))
         ]
         rel: Rel = Union(tuple(flat))
-        return distinct_rows(rel) if node.args.get("distinct") else rel
+        return distinct_rows(rel, self.batch) if node.args.get("distinct") else rel
 
     def values(self, node: exp.Values) -> Rel:
         """Return the rows of VALUES."""
@@ -258,11 +271,31 @@ def filtered(rel: Rel, condition: Expression) -> Rel:
     )
 
 
-def distinct_rows(rel: Rel) -> Rel:
+def distinct_rows(rel: Rel, batch: bool) -> Rel:
     """Return each row once."""
-    for column in rel.columns:
-        require_comparable(column.type, f"DISTINCT {column.name}")
-    return Aggregate(rel, tuple(column.name for column in rel.columns), ())
+    columns = rel.columns
+    parted = {f"{PREFIX}key.{each.name}": each for each in columns if has_parts(each.type)}
+    if not parted:
+        return Aggregate(rel, tuple(column.name for column in columns), ())
+    for column in parted.values():
+        require_groupable(column.type, f"DISTINCT {column.name}", batch)
+    before = Calc(
+        rel,
+        (*(column.name for column in columns), *parted),
+        (*map(reference, columns), *(key_of(reference(each)) for each in parted.values())),
+    )
+    keys = [each.name for each in columns if not has_parts(each.type)]
+    calls = [
+        AggregateCall(f"{PREFIX}value.{each.name}", KEY_VALUE.name, (each.name,), each.type)
+        for each in parted.values()
+    ]
+    made = Aggregate(before, (*keys, *parted), tuple(calls))
+    values = {call.arguments[0]: ColumnRef(call.type, call.name) for call in calls}
+    return Calc(
+        made,
+        tuple(column.name for column in columns),
+        tuple(values.get(column.name, reference(column)) for column in columns),
+    )
 
 
 def renamed(rel: Rel, names: Sequence[str]) -> Rel:

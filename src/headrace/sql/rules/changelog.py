@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from headrace.common.changelog_mode import ChangelogMode, union
 from headrace.operators.columns.set_operation import changes_of
+from headrace.sql.aggregates.table import KEY_VALUE
 from headrace.sql.rel import Aggregate, Rel, Scan, SetOperation
 
 ScanMode = Callable[[Scan], ChangelogMode]
@@ -22,7 +23,8 @@ def changelog_mode(rel: Rel, scan_mode: ScanMode, batch: bool) -> ChangelogMode:
         return scan_mode(rel)
     if isinstance(rel, Aggregate):
         given = changelog_mode(rel.input, scan_mode, batch)
-        if not rel.calls and given == INSERTS:
+        changes = any(call.function != KEY_VALUE.name for call in rel.calls)
+        if not changes and given == INSERTS:
             return INSERTS  # of equal rows the first one stays
         return ChangelogMode.all()
     if isinstance(rel, SetOperation):
