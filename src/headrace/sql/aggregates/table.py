@@ -20,8 +20,10 @@ from headrace.sql.types import (
     CharacterType,
     DecimalType,
     IntegerType,
+    MapType,
     MultisetType,
     NumericType,
+    RowType,
     SqlType,
     VarCharType,
 )
@@ -88,7 +90,10 @@ def _same_type(types: Types) -> SqlType | None:
 
 def _comparable_type(types: Types) -> SqlType | None:
     found = _same_type(types)
-    return None if found is None or isinstance(found, BytesType | ArrayType) else found
+    return None if isinstance(found, _WITHOUT_ORDER) else found
+
+
+_WITHOUT_ORDER = (BytesType, ArrayType, MapType, MultisetType, RowType)
 
 
 def _text_type(types: Types) -> SqlType | None:

@@ -102,7 +102,8 @@ def _distinct(function: AggregateFunction, value: Expression, batch: bool) -> Ex
     """Return what tells different values apart."""
     if not has_parts(value.type):
         return value
-    if function.name not in ("COUNT", "APPROX_COUNT_DISTINCT") or not batch:
+    counts = function.name in ("COUNT", "APPROX_COUNT_DISTINCT")
+    if not counts or (isinstance(value.type, RowType) and not batch):
         refuse(f"{function.name}(DISTINCT ...) of type {value.type.root}")
     return key_of(value)
 

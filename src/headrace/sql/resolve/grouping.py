@@ -145,9 +145,6 @@ class Grouping:
         if isinstance(node, exp.Subquery | exp.Exists):
             return node
         if isinstance(node, exp.Column):
-            field = self._field_of_key(node)
-            if field is not None:
-                return field
             raise SqlValidationError(
                 f"expression {node.name!r} is not being grouped",
                 hint="add it to GROUP BY, or aggregate it",
@@ -221,18 +218,6 @@ class Grouping:
             return None  # a part of it is no column of the input
         name = self.parted.get(found) or self.inputs.get(found)
         return name if name in self.keys else None
-
-    def _field_of_key(self, node: exp.Column) -> exp.Expr | None:
-        """Return the tree of a field of a row that is a key; None: it is none."""
-        names = [part.name for part in node.parts]
-        for count in range(len(names) - 1, 0, -1):
-            key = self._key_of(exp.column(*reversed(names[:count]), quoted=True))
-            if key in self.carried:
-                found: exp.Expr = exp.column(self.carried[key], quoted=True)
-                for name in names[count:]:
-                    found = exp.Dot(this=found, expression=exp.to_identifier(name, quoted=True))
-                return found
-        return None
 
     def _input(self, expression: Expression) -> str:
         name = self.inputs.get(expression)

@@ -9,6 +9,7 @@ from typing import Any
 from headrace.common.types import Row
 from headrace.sql.types import (
     ArrayType,
+    BytesType,
     MapType,
     MultisetType,
     RowType,
@@ -33,11 +34,11 @@ def python_value(value: Any, kind: SqlType) -> Any:
         case MapType():
             pairs = value.items() if isinstance(value, dict) else value
             return {
-                python_value(key, kind.key): python_value(each, kind.value) for key, each in pairs
+                _key(key, kind.key): python_value(each, kind.value) for key, each in pairs
             }
         case MultisetType():
             pairs = value.items() if isinstance(value, dict) else value
-            return {python_value(key, kind.element): count for key, count in pairs}
+            return {_key(key, kind.element): count for key, count in pairs}
         case ArrayType():
             return [python_value(each, kind.element) for each in value]
         case RowType():
@@ -48,6 +49,13 @@ def python_value(value: Any, kind: SqlType) -> Any:
                     for each, field in zip(given, kind.fields, strict=True)
                 )
             )
+        case BytesType():
+            return bytearray(value)  # as Java's arrays of bytes are unpickled
         case TimestampLtzType() if isinstance(value, datetime.datetime):
             return value
     return value
+
+
+def _key(value: Any, kind: SqlType) -> Any:
+    """Return the key of a dict: bytes as such, for a bytearray is none."""
+    return value if isinstance(kind, BytesType) else python_value(value, kind)

@@ -121,8 +121,8 @@ SELECT ARRAY[k, 'x'] AS a, COUNT(*) AS n FROM orders GROUP BY ARRAY[k, 'x'];
 -- mode: streaming
 SELECT r, COUNT(*) AS n, SUM(v) AS s FROM (SELECT (k, 1) AS r, v FROM changes) AS t GROUP BY r;
 
--- case: having_of_row
-SELECT addr.city, COUNT(*) AS n FROM nested GROUP BY addr HAVING addr.zip > 20;
+-- case: field_of_row_key
+SELECT addr.city, COUNT(*) AS n FROM nested GROUP BY addr;
 
 -- case: union_of_rows
 -- order: bag
@@ -165,6 +165,7 @@ SELECT COUNT(DISTINCT tags) AS n FROM nested;
 SELECT flag, LISTAGG(DISTINCT k) AS l FROM orders WHERE id < 7 GROUP BY flag;
 
 -- case: first_last_of_group
+-- mode: streaming
 SELECT k, FIRST_VALUE(v) AS f, LAST_VALUE(v) AS l FROM orders GROUP BY k;
 
 -- case: collect_of_group
