@@ -33,9 +33,7 @@ def python_value(value: Any, kind: SqlType) -> Any:
     match kind:
         case MapType():
             pairs = value.items() if isinstance(value, dict) else value
-            return {
-                _key(key, kind.key): python_value(each, kind.value) for key, each in pairs
-            }
+            return {_key(key, kind.key): python_value(each, kind.value) for key, each in pairs}
         case MultisetType():
             pairs = value.items() if isinstance(value, dict) else value
             return {_key(key, kind.element): count for key, count in pairs}
