@@ -143,7 +143,7 @@ def computed(text: str) -> tuple[SqlType, str]:
     """The type and the value of the one column and row of a query over constants."""
     (statement,) = parse(text)
     assert isinstance(statement, Query), text
-    rel = QueryResolver(_NoTables(), time_zone=TIME_ZONE).resolve(statement.tree)
+    rel = QueryResolver(_NoTables(), batch=True, time_zone=TIME_ZONE).resolve(statement.tree)
     assert isinstance(rel, Calc), text
     ((value,),) = ConstantRows(TIME_ZONE).rows(rel)
     (column,) = rel.columns
