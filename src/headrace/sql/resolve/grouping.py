@@ -17,6 +17,7 @@ from headrace.sql.aggregates.table import KEY_VALUE, AggregateFunction, find_agg
 from headrace.sql.convert import Converter
 from headrace.sql.dialect.nodes import TypeName
 from headrace.sql.expressions import ColumnRef, Expression
+from headrace.sql.places import PLACED, add_place
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import Aggregate, AggregateCall, Calc, Column, Expand, Rel
 from headrace.sql.resolve.aggregate_calls import (
@@ -134,6 +135,13 @@ class Grouping:
 
     def replace(self, node: exp.Expr) -> exp.Expr:
         """Return a tree of SELECT, HAVING or ORDER BY over the columns of the aggregation."""
+        try:
+            return self._replaced(node)
+        except PLACED as error:
+            add_place(error, node)
+            raise
+
+    def _replaced(self, node: exp.Expr) -> exp.Expr:
         function = aggregate_of(node)
         if function is not None:
             return exp.column(self._call(node, function), quoted=True)
