@@ -73,6 +73,7 @@ check: $(STAMP) ## ruff, strict types, the import contract, lock and generated p
 	$(BIN)/python scripts/api_table.py --check
 	$(BIN)/python scripts/configuration_page.py --check
 	$(BIN)/python scripts/reference.py --check
+	$(BIN)/python scripts/sql_functions.py --check
 	$(BIN)/python scripts/dashboards.py --check
 	$(BIN)/python scripts/pictures.py --check
 	$(BIN)/python scripts/capabilities.py --check

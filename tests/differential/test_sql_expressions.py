@@ -101,7 +101,7 @@ def parse(text: str, scope: Any) -> Expression:
     tree = reader.expression()
     if reader.token.kind != "end":
         reader.fail()
-    return convert.Converter(scope, text).expression(tree)
+    return convert.Converter(scope).expression(tree)
 
 
 def no_columns(names: tuple[str, ...]) -> Expression | None:

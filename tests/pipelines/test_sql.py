@@ -27,6 +27,17 @@ QUERIES = {
     "distinct": "SELECT DISTINCT n FROM t",
     "of texts": "SELECT k, MIN(w), COUNT(DISTINCT w) FROM t GROUP BY k",
     "sets": "SELECT k, n, COUNT(*) FROM t GROUP BY GROUPING SETS ((k), (n), ())",
+    "intersect": "SELECT n FROM t WHERE k = 'a' INTERSECT SELECT n FROM t WHERE k <> 'a'",
+    "intersect all": "SELECT n, w FROM t INTERSECT ALL SELECT 1, w FROM t WHERE k = 'b'",
+    "except": "SELECT n, w FROM t WHERE k = 'a' EXCEPT SELECT n, w FROM t WHERE k <> 'a'",
+    "except all": "SELECT n FROM t WHERE k <> 'c' EXCEPT ALL SELECT n FROM t WHERE k = 'c'",
+    "except of sums": (
+        "SELECT k, SUM(n) FROM t GROUP BY k EXCEPT SELECT w, COUNT(*) FROM t GROUP BY w"
+    ),
+    "subqueries": (
+        "SELECT n, (SELECT MAX(x) FROM (VALUES (1), (2)) AS v(x)) FROM t WHERE n NOT IN"
+        " (SELECT x FROM (VALUES (2), (3)) AS v(x)) AND EXISTS (SELECT 1)"
+    ),
     "having": "SELECT k, SUM(n) FROM t GROUP BY k HAVING SUM(n) > 3",
 }
 ROWS = st.lists(

@@ -208,7 +208,7 @@ def _typed(condition: ConditionTree, scope: Any, of: Columns) -> Expression:
 
     where = {"condition": condition.text, "called": condition.site}
     try:
-        expression = Converter(find, condition.text).expression(condition.tree)
+        expression = Converter(find).expression(condition.tree)
     except SqlValidationError as error:
         error.where.update(where)
         raise

@@ -1,6 +1,6 @@
 """Trees of the grammar as typed expressions.
 
-The tree has a node's place in the text in its ``meta``; errors say its line and column.
+Errors say the line and column of the node that is wrong.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from sqlglot import exp
 from headrace.errors import SqlValidationError
 from headrace.sql import literals
 from headrace.sql.calls import cast, resolve_call, resolve_python_call, unknown_function
+from headrace.sql.dialect.printing import to_sql
 from headrace.sql.expressions import Call, Expression, Literal, PythonCall
 from headrace.sql.functions.json import returning
 from headrace.sql.functions.table import FUNCTIONS
+from headrace.sql.places import PLACED, add_place
 from headrace.sql.python_function import Functions, NoFunctions, PythonFunction
 from headrace.sql.types import (
     BOOLEAN,
@@ -32,7 +34,7 @@ from headrace.sql.types import (
 Scope = Callable[[tuple[str, ...]], Expression | None]
 """Gives the column that names mean, as ``(table, column)`` or ``(column,)``; None: none."""
 
-_BINARY: dict[type[exp.Expr], str] = {
+BINARY: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
     exp.LT: "<",
@@ -75,14 +77,12 @@ _UNIT_FUNCTIONS = {
 class Converter:
     """Makes typed expressions of trees.
 
-    ``scope`` gives the columns. ``text``: the statement, for the places of errors. ``functions``:
-    those of users. The resolver extends it: ``other`` is called for nodes that are no expressions
-    over the columns (aggregate functions, subqueries).
+    ``scope`` gives the columns. ``functions``: those of users. The resolver extends it: ``other``
+    is called for nodes that are no expressions over the columns (aggregate functions, subqueries).
     """
 
-    def __init__(self, scope: Scope, text: str = "", functions: Functions | None = None) -> None:
+    def __init__(self, scope: Scope, functions: Functions | None = None) -> None:
         self.scope = scope
-        self.text = text
         self.functions = functions or NoFunctions()
 
     def expression(self, node: exp.Expr) -> Expression:
@@ -93,19 +93,9 @@ class Converter:
         """
         try:
             return self._expression(node)
-        except SqlValidationError as error:
-            if "position" not in error.where and (place := self.place(node)):
-                error.where["position"] = place
+        except PLACED as error:
+            add_place(error, node)
             raise
-
-    def place(self, node: exp.Expr) -> str:
-        """Return the line and column of a node in the text; empty: they are not known."""
-        start = node.meta.get("start")
-        if start is None or not self.text:
-            return ""
-        before = self.text[:start]
-        line = before.count("\n") + 1
-        return f"line {line}, column {start - before.rfind(chr(10))}"
 
     def other(self, node: exp.Expr) -> Expression:
         """Return the expression of a node that is not known here."""
@@ -117,14 +107,14 @@ class Converter:
         """Return the type that a node of the grammar says."""
         found = node.this
         if not isinstance(found, SqlType):
-            raise SqlValidationError(f"{node.sql()} is no type")
+            raise SqlValidationError(f"{to_sql(node)} is no type")
         return found
 
     def _expression(self, node: exp.Expr) -> Expression:
         reader = _READERS.get(type(node).__name__)
         if reader is not None:
             return reader(self, node)
-        sign = _BINARY.get(type(node))
+        sign = BINARY.get(type(node))
         if sign is not None:
             return self._call(sign, node.this, node.expression)
         return self.other(node)

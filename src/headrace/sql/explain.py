@@ -13,6 +13,7 @@ from headrace.sql.rel import (
     Expand,
     Rel,
     Scan,
+    SetOperation,
     Sort,
     StreamScan,
     Union,
@@ -88,6 +89,8 @@ def _describe(rel: Rel) -> str:
             return f"unnest=[{rel.expression}]{', outer' if rel.outer else ''}"
         case Correlate():
             return f"call=[{rel.call}]{', outer' if rel.outer else ''}"
+        case SetOperation():
+            return f"{rel.kind}{' ALL' if rel.all else ''}"
         case Sort():
             return _sort(rel)
         case Union():

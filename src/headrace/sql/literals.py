@@ -36,9 +36,13 @@ def number(text: str) -> Literal:
                 return Literal(kind.with_nullable(False), value)
     decimal = Decimal(text)
     scale = len(text.partition(".")[2])
-    precision = sum(each.isdigit() for each in text)
-    if precision > MAX_PRECISION:
-        raise SqlValidationError(f"the number {text} has more than {MAX_PRECISION} digits")
+    digits = "".join(each for each in text if each.isdigit())
+    if int(digits) >= 1 << 63:
+        raise SqlValidationError(
+            f"the number {text} is out of range: without its point it must fit 64 bits",
+            hint=f"CAST('{text}' AS DECIMAL({min(len(digits), MAX_PRECISION)}, {scale}))",
+        )
+    precision = len(digits)
     return Literal(DecimalType(precision, scale, nullable=False), decimal)
 
 

@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headrace.operators.columns.calc import BatchFunction
+from headrace.operators.columns.calc import BatchContext, BatchFunction
 from headrace.sql.evaluate import compile_condition, compile_expressions
-from headrace.sql.expressions import Expression, implementations, with_implementations
+from headrace.sql.expressions import (
+    Call,
+    Expression,
+    implementations,
+    walk,
+    with_implementations,
+)
 from headrace.sql.functions.function import Session
+from headrace.sql.functions.table import FUNCTIONS
 from headrace.sql.rel import Columns, arrow_schema
 from headrace.sql.types import to_arrow_schema
 
 Projected = tuple[Any, Any | None]
 """A batch, and the indices of the rows that it has; None: all."""
+
+_OF_CONDITION = 1
+"""Makes the random numbers of a condition others than those of the rows that it leaves."""
+
+
+def session_of(context: BatchContext, time_zone: str) -> Session:
+    """Return what expressions are computed under for a batch."""
+    return Session(time_zone, context.now_ms, context.seed, context.first_row, context.watermark_ms)
+
+
+def reads(expressions: Sequence[Expression], *, chance: bool) -> bool:
+    """Return whether expressions give random values; or whether they depend on the watermark."""
+    called = (
+        FUNCTIONS.get(each.function)
+        for expression in expressions
+        for each in walk(expression)
+        if isinstance(each, Call)
+    )
+    return any(
+        each is not None and (not each.deterministic if chance else each.of_watermark)
+        for each in called
+    )
 
 
 @dataclass(frozen=True)
@@ -49,8 +78,22 @@ class Projection(BatchFunction):
             condition=None if condition is None else with_implementations(condition, copies),
         )
 
-    def compile(self) -> Callable[[Any, int], Projected]:
-        """Return the function: of a batch and the time of day (ms)."""
+    @property
+    def reads_chance(self) -> bool:
+        """Whether it gives random values."""
+        return reads(self._all, chance=True)
+
+    @property
+    def reads_watermark(self) -> bool:
+        """Whether its values depend on the watermark."""
+        return reads(self._all, chance=False)
+
+    @property
+    def _all(self) -> Sequence[Expression]:
+        return self.expressions if self.condition is None else (*self.expressions, self.condition)
+
+    def compile(self) -> Callable[[Any, BatchContext], Projected]:
+        """Return the function: of a batch, and of what is known of its task."""
         import numpy as np
         import pyarrow as pa
 
@@ -60,11 +103,11 @@ class Projection(BatchFunction):
         holds = None if self.condition is None else compile_condition(self.condition, given)
         zone = self.time_zone
 
-        def project(batch: Any, now_ms: int) -> Projected:
-            session = Session(zone, now_ms)
+        def project(batch: Any, context: BatchContext) -> Projected:
+            session = session_of(context, zone)
             kept = None
             if holds is not None:
-                mask = holds(batch, session)
+                mask = holds(batch, replace(session, seed=session.seed ^ _OF_CONDITION))
                 if not all(mask):
                     kept = np.flatnonzero(mask)
                     batch = batch.take(pa.array(kept))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from headrace.operators.columns.set_operation import SetKind
 from headrace.sql.expressions import ColumnRef, Expression, PythonCall
 from headrace.sql.python_function import PythonFunction
 from headrace.sql.types import (
@@ -372,6 +373,27 @@ class Union(Rel):
 
 
 @dataclass(frozen=True)
+class SetOperation(Rel):
+    """INTERSECT or EXCEPT of two relations with the same types, in which NULLs are equal.
+
+    ``all``: equal rows are counted; otherwise each row is given once.
+    """
+
+    left: Rel
+    right: Rel
+    kind: SetKind
+    all: bool
+
+    @property
+    def columns(self) -> Columns:
+        return Union((self.left, self.right)).columns
+
+    @property
+    def inputs(self) -> tuple[Rel, ...]:
+        return self.left, self.right
+
+
+@dataclass(frozen=True)
 class Sort(OverInput):
     """The first ``limit`` rows in an order, after ``offset`` rows; None: all.
 
@@ -405,6 +427,9 @@ def with_inputs(rel: Rel, inputs: tuple[Rel, ...]) -> Rel:
         return rel
     if isinstance(rel, Union):
         return replace(rel, parts=inputs)
+    if isinstance(rel, SetOperation):
+        left, right = inputs
+        return replace(rel, left=left, right=right)
     assert isinstance(rel, OverInput), "relations without inputs have equal ones"
     (input,) = inputs
     return replace(rel, input=input)

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headrace.operators.columns.calc import BatchFunction
+from headrace.operators.columns.calc import BatchContext, BatchFunction
 from headrace.operators.columns.window_zones import LocalTime
 from headrace.sql.evaluate import compile_expressions
 from headrace.sql.expressions import PythonCall, implementations, with_implementations
-from headrace.sql.functions.function import Session
-from headrace.sql.projection import Projected
+from headrace.sql.projection import Projected, reads, session_of
 from headrace.sql.rel import Correlate, Expand, Unnest, Window, arrow_schema
 from headrace.sql.types import (
     BIGINT,
@@ -35,8 +34,8 @@ class GroupingSets(BatchFunction):
         sets = ", ".join(f"({', '.join(each)})" for each in self.expand.sets)
         return f"groupingSets=[{sets}]"
 
-    def compile(self) -> Callable[[Any, int], Projected]:
-        """Return the function: of a batch and the time of day (ms)."""
+    def compile(self) -> Callable[[Any, BatchContext], Projected]:
+        """Return the function: of a batch, and of what is known of its task."""
         import numpy as np
         import pyarrow as pa
 
@@ -45,7 +44,7 @@ class GroupingSets(BatchFunction):
         schema = arrow_schema(columns)
         count = len(expand.sets)
 
-        def repeat(batch: Any, now_ms: int) -> Projected:
+        def repeat(batch: Any, context: BatchContext) -> Projected:
             rows = np.repeat(np.arange(batch.num_rows), count)
             numbers = np.tile(np.arange(count), batch.num_rows)
             taken = batch.take(pa.array(rows))
@@ -73,8 +72,8 @@ class AssignedWindows(BatchFunction):
         """What it computes, for ``explain``."""
         return str(self.window.window)
 
-    def compile(self) -> Callable[[Any, int], Projected]:
-        """Return the function: of a batch and the time of day (ms)."""
+    def compile(self) -> Callable[[Any, BatchContext], Projected]:
+        """Return the function: of a batch, and of what is known of its task."""
         import numpy as np
         import pyarrow as pa
 
@@ -104,7 +103,7 @@ class AssignedWindows(BatchFunction):
             rows, places = np.nonzero(ends > at[:, None])
             return rows, first[rows], ends[rows, places]
 
-        def assign(batch: Any, now_ms: int) -> Projected:
+        def assign(batch: Any, context: BatchContext) -> Projected:
             column = batch.column(batch.schema.get_field_index(spec.time))
             at = column.cast(pa.timestamp("ms", column.type.tz)).cast(pa.int64())
             known = np.flatnonzero(~np.asarray(at.is_null()))
@@ -128,6 +127,16 @@ class Unnested(BatchFunction):
     time_zone: str = "UTC"
 
     @property
+    def reads_chance(self) -> bool:
+        """Whether the elements are random values."""
+        return reads([self.unnest.expression], chance=True)
+
+    @property
+    def reads_watermark(self) -> bool:
+        """Whether the elements depend on the watermark."""
+        return reads([self.unnest.expression], chance=False)
+
+    @property
     def summary(self) -> str:
         """What it computes, for ``explain``."""
         return f"unnest=[{self.unnest.expression}]"
@@ -140,8 +149,8 @@ class Unnested(BatchFunction):
         expression = with_implementations(self.unnest.expression, copies)
         return replace(self, unnest=replace(self.unnest, expression=expression))
 
-    def compile(self) -> Callable[[Any, int], Projected]:
-        """Return the function: of a batch and the time of day (ms)."""
+    def compile(self) -> Callable[[Any, BatchContext], Projected]:
+        """Return the function: of a batch, and of what is known of its task."""
         import numpy as np
         import pyarrow as pa
 
@@ -151,10 +160,9 @@ class Unnested(BatchFunction):
         before = unnest.input.columns
         given = arrow_schema(before)
         compute = compile_expressions([unnest.expression], given)
-        session_of = Session
 
-        def repeat(batch: Any, now_ms: int) -> Projected:
-            (values,) = compute(batch, session_of(self.time_zone, now_ms))
+        def repeat(batch: Any, context: BatchContext) -> Projected:
+            (values,) = compute(batch, session_of(context, self.time_zone))
             rows: list[int] = []
             found: list[tuple[Any, ...]] = []
             for row, value in enumerate(values.to_pylist()):
@@ -192,13 +200,23 @@ class Correlated(BatchFunction):
     def functions(self) -> tuple[Any, ...]:
         return implementations([self.correlate.call])
 
+    @property
+    def reads_chance(self) -> bool:
+        """Whether the arguments are random values."""
+        return reads([self.correlate.call], chance=True)
+
+    @property
+    def reads_watermark(self) -> bool:
+        """Whether the arguments depend on the watermark."""
+        return reads([self.correlate.call], chance=False)
+
     def with_functions(self, copies: Mapping[Any, Any]) -> Correlated:
         call = with_implementations(self.correlate.call, copies)
         assert isinstance(call, PythonCall)
         return replace(self, correlate=replace(self.correlate, call=call))
 
-    def compile(self) -> Callable[[Any, int], Projected]:
-        """Return the function: of a batch and the time of day (ms)."""
+    def compile(self) -> Callable[[Any, BatchContext], Projected]:
+        """Return the function: of a batch, and of what is known of its task."""
         import numpy as np
         import pyarrow as pa
 
@@ -208,8 +226,8 @@ class Correlated(BatchFunction):
         evaluate = compile_expressions(call.arguments, arrow_schema(correlate.input.columns))
         give = call.function.implementation.kernel(call.signature)
 
-        def repeat(batch: Any, now_ms: int) -> Projected:
-            arguments = evaluate(batch, Session(self.time_zone, now_ms))
+        def repeat(batch: Any, context: BatchContext) -> Projected:
+            arguments = evaluate(batch, session_of(context, self.time_zone))
             added, rows = give(arguments, batch.num_rows, self.time_zone)
             if correlate.outer:
                 rows, places = _with_missing(rows, batch.num_rows)

@@ -22,7 +22,7 @@ class Statement:
     """A statement: its text without the semicolon, and where it begins (from 1).
 
     ``source``: all that was read with it. The nodes of its trees have offsets in that text, as
-    ``node.meta["start"]`` and ``node.meta["end"]``.
+    ``node.meta["start"]`` and ``node.meta["end"]``, from "line" and "column".
     """
 
     text: str

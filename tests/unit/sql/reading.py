@@ -22,4 +22,4 @@ def expression(text: str, columns: Mapping[str, SqlType] | None = None) -> Expre
     tree = reader.expression()
     if reader.token.kind != "end":
         reader.fail()
-    return Converter(scope, text).expression(tree)
+    return Converter(scope).expression(tree)

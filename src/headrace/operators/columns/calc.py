@@ -5,13 +5,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from headrace.common.changelog_mode import ChangelogMode, union
+from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.errors import TypeMismatchError
 from headrace.operators.columns.gathering import ColumnOperator
 from headrace.runtime.context import TaskContext
-from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Traits
+from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, PushWatermark, Traits
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction, copy_function_object
 
@@ -19,8 +22,27 @@ if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns
 
 
+@dataclass(frozen=True, slots=True)
+class BatchContext:
+    """What a function may know of the task that computes a batch.
+
+    ``now_ms``: the time of day of the micro-batch. ``seed``: of random numbers; tasks, operators
+    and micro-batches have different ones. ``first_row``: how many rows the operator had before
+    these. ``watermark_ms``: None before the first one.
+    """
+
+    now_ms: int = 0
+    seed: int = 0
+    first_row: int = 0
+    watermark_ms: int | None = None
+
+
 class BatchFunction(Protocol):
-    """Computes new columns from a record batch; by default without functions of users."""
+    """Computes new columns from a record batch; by default without functions of users.
+
+    A function that reads the seed or the watermark says so by ``reads_chance``,
+    ``reads_watermark``; for others these are not kept.
+    """
 
     @property
     def functions(self) -> tuple[Any, ...]:
@@ -30,6 +52,16 @@ class BatchFunction(Protocol):
     def with_functions(self, copies: Mapping[Any, Any]) -> BatchFunction:
         """Return it with copies of the functions."""
         return self
+
+    @property
+    def reads_chance(self) -> bool:
+        """Whether it gives random values."""
+        return False
+
+    @property
+    def reads_watermark(self) -> bool:
+        """Whether its values depend on the watermark."""
+        return False
 
     def compile(self) -> CompiledBatchFunction:
         """Return the function, for one task."""
@@ -42,7 +74,7 @@ class BatchFunction(Protocol):
 class CompiledBatchFunction(Protocol):
     """A ``BatchFunction`` of one task."""
 
-    def __call__(self, batch: Any, now_ms: int) -> tuple[Any, Any | None]:
+    def __call__(self, batch: Any, context: BatchContext) -> tuple[Any, Any | None]:
         """Return the new batch, and which rows it has: indices, or None for all."""
 
 
@@ -85,10 +117,14 @@ class CalcOperator(ColumnOperator):
     def __init__(self, spec: CalcSpec) -> None:
         super().__init__(spec.schema)
         self._spec = spec
+        self._rows_before = 0
+        self._watermark_ms: int | None = None
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         super().open(node, context, key_context)
         self._compute = self._spec.function.compile()
+        self._reads_chance = self._spec.function.reads_chance
+        self._subtask = context.get_index_of_this_subtask
 
     def take(self, columns: Columns) -> None:
         import pyarrow as pa
@@ -97,7 +133,7 @@ class CalcOperator(ColumnOperator):
         from headrace.runtime.columns.shapes import NAMED_ROWS
 
         node = self.node  # noqa: F841  for ``annotate``
-        batch, kept = self._compute(columns.batch, self.key_context.now_ms)
+        batch, kept = self._compute(columns.batch, self._context(len(columns)))
         times, kinds = columns.times, columns.kinds
         if kept is not None:
             if not len(kept):
@@ -114,3 +150,30 @@ class CalcOperator(ColumnOperator):
                 )
             made = timed
         self.outputs.columns(made)
+
+    def _context(self, rows: int) -> BatchContext:
+        now_ms = self.key_context.now_ms
+        if not self._reads_chance:
+            return BatchContext(now_ms, watermark_ms=self._watermark_ms)
+        first, self._rows_before = self._rows_before, self._rows_before + rows
+        seed = _seed(self.node.id, self._subtask(), now_ms)
+        return BatchContext(now_ms, seed, first, self._watermark_ms)
+
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
+        super().watermark(watermark, idle, push_watermark)
+        if watermark > MIN_WATERMARK:
+            self._watermark_ms = watermark
+
+    def snapshot(self) -> int | None:
+        return self._watermark_ms if self._spec.function.reads_watermark else None
+
+    def restore(self, state: int | None) -> None:
+        """Set the watermark; rows are counted on, so that no two have the same number."""
+        super().restore(state)
+        self._watermark_ms = state
+
+
+@lru_cache(maxsize=64)
+def _seed(operator: str, subtask: int, now_ms: int) -> int:
+    text = f"{operator} {subtask} {now_ms}"
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")

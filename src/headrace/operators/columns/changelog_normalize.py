@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common._types.data import type_data
 from headrace.common.changelog_mode import ChangelogMode
-from headrace.operators.columns.calc import BatchFunction
+from headrace.operators.columns.calc import BatchContext, BatchFunction
 from headrace.operators.columns.gathering import (
     DELETE,
     INSERT,
@@ -157,7 +157,7 @@ class ChangelogNormalizeOperator(KeyedColumnOperator):
         there = np.ones(len(columns), bool) if minus is None else ~minus
         if self._holds is None:
             return there
-        (found,) = self._holds(columns.batch, self.key_context.now_ms)[0].columns
+        (found,) = self._holds(columns.batch, BatchContext(self.key_context.now_ms))[0].columns
         meets: Array = np.asarray(found.fill_null(False))
         return there & meets
 

@@ -66,7 +66,7 @@ class SortOperator(KeyedColumnOperator):
             limit = self._spec.limit
             if limit is not None and len(entry[SLOT]) >= _MOST_PARTS:
                 first = self._spec.offset + limit
-                entry[SLOT] = [_sorted(entry[SLOT], self._spec.keys, 0, first)]
+                entry[SLOT] = [sorted_rows(entry[SLOT], self._spec.keys, 0, first)]
             backend.changed(key)
 
     def finish(self, backend: StateBackend) -> None:
@@ -76,7 +76,7 @@ class SortOperator(KeyedColumnOperator):
             parts = backend.enter(key).get(SLOT)
             if parts:
                 end = None if spec.limit is None else spec.offset + spec.limit
-                self.outputs.columns(_sorted(parts, spec.keys, spec.offset, end))
+                self.outputs.columns(sorted_rows(parts, spec.keys, spec.offset, end))
 
     def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Do nothing: it sets no timers."""
@@ -85,7 +85,7 @@ class SortOperator(KeyedColumnOperator):
 _MOST_PARTS = 16
 
 
-def _sorted(parts: Sequence[Columns], keys: SortKeys, start: int, end: int | None) -> Columns:
+def sorted_rows(parts: Sequence[Columns], keys: SortKeys, start: int, end: int | None) -> Columns:
     """Return the rows ``start`` to ``end`` of all parts in order; equal rows keep theirs."""
     import numpy as np
 

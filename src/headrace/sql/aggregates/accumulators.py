@@ -210,18 +210,18 @@ class _Occurrences(Accumulator):
     def add(self, state: dict[Any, int], values: tuple[Any, ...]) -> dict[Any, int]:
         (value,) = values
         if value is not None:
-            _count(state, value, 1)
+            count_change(state, counted(value), 1)
         return state
 
     def retract(self, state: dict[Any, int], values: tuple[Any, ...]) -> dict[Any, int]:
         (value,) = values
         if value is not None:
-            _count(state, value, -1)
+            count_change(state, counted(value), -1)
         return state
 
     def merge(self, state: dict[Any, int], other: dict[Any, int]) -> dict[Any, int]:
         for value, count in other.items():
-            _count(state, value, count)
+            count_change(state, value, count)
         return state
 
 
@@ -232,7 +232,10 @@ class ExtremeOfValues(_Occurrences):
     greatest: bool
 
     def result(self, state: dict[Any, int]) -> Any:
-        present = [value for value, count in state.items() if count > 0]
+        present = [value for value, count in state.items() if count > 0 and value != NAN]
+        has_nan = state.get(NAN, 0) > 0
+        if has_nan and (self.greatest or not present):
+            return math.nan  # it is greater than all other values
         if not present:
             return None
         return max(present) if self.greatest else min(present)
@@ -243,8 +246,11 @@ class Collect(_Occurrences):
     """A MULTISET of the values."""
 
     def result(self, state: dict[Any, int]) -> Any:
-        present = [(value, count) for value, count in state.items() if count > 0]
-        return present
+        return [
+            (math.nan if value == NAN else value, count)
+            for value, count in state.items()
+            if count > 0
+        ]
 
 
 @dataclass(frozen=True)
@@ -257,19 +263,20 @@ class Distinct(Accumulator):
         return [self.inner.zero(), {}]
 
     def add(self, state: list[Any], values: tuple[Any, ...]) -> list[Any]:
-        if _count(state[1], values, 1) == 1:
+        if count_change(state[1], (*map(counted, values),), 1) == 1:
             state[0] = self.inner.add(state[0], values)
         return state
 
     def retract(self, state: list[Any], values: tuple[Any, ...]) -> list[Any]:
-        if _count(state[1], values, -1) == 0:
+        if count_change(state[1], (*map(counted, values),), -1) == 0:
             state[0] = self.inner.retract(state[0], values)
         return state
 
     def merge(self, state: list[Any], other: list[Any]) -> list[Any]:
         for values, count in other[1].items():
-            if _count(state[1], values, count) == count:
-                state[0] = self.inner.add(state[0], values)
+            if count_change(state[1], values, count) == count:
+                plain = tuple(math.nan if each == NAN else each for each in values)
+                state[0] = self.inner.add(state[0], plain)
         return state
 
     def result(self, state: list[Any]) -> Any:
@@ -386,7 +393,16 @@ def _moments(state: Any, value: Any, sign: int) -> Any:
     return count + sign, total + sign * value, squares + sign * value * value
 
 
-def _count(occurrences: dict[Any, int], value: Any, change: int) -> int:
+NAN = ()
+"""Stands for NaN among the values that are counted, as NaN is equal to nothing in Python."""
+
+
+def counted(value: Any) -> Any:
+    """Return what a value is counted as."""
+    return NAN if value != value else value
+
+
+def count_change(occurrences: dict[Any, int], value: Any, change: int) -> int:
     """Change how often a value occurs, and return the new number; 0 is not kept."""
     count = occurrences.get(value, 0) + change
     if count:

@@ -6,20 +6,27 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.errors import SqlValidationError
 from headrace.operators.columns.accumulator import Accumulator
 from headrace.sql.aggregates import accumulators as kept
+from headrace.sql.aggregates import collected
 from headrace.sql.python_function import PythonFunction
 from headrace.sql.types import (
     BIGINT,
+    DOUBLE,
     MAX_PRECISION,
     STRING,
     ArrayType,
     BytesType,
     CharacterType,
     DecimalType,
+    IntegerType,
+    MapType,
     MultisetType,
     NumericType,
+    RowType,
     SqlType,
+    VarCharType,
 )
 
 Types = Sequence[SqlType]
@@ -40,10 +47,17 @@ class AggregateFunction:
     make: Make
     forms: tuple[str, ...]
     about: str
+    example: tuple[str, str] = ("", "")
+    """A call over the rows of ``EXAMPLE_ROWS``, and what it gives as text."""
     constants: int = 0
-    """How many of the last arguments must be constants."""
+    """How many of the arguments after the first must be constants."""
+    batch_only: bool = False
+    """Whether a stream refuses it, as Flink does."""
     python: PythonFunction | None = None
     """The function of a user."""
+
+
+EXAMPLE_ROWS = "(VALUES (1, 'a'), (2, 'b'), (2, 'b'), (CAST(NULL AS INT), 'c')) AS t(n, s)"
 
 
 def _count_type(types: Types) -> SqlType | None:
@@ -79,7 +93,10 @@ def _same_type(types: Types) -> SqlType | None:
 
 def _comparable_type(types: Types) -> SqlType | None:
     found = _same_type(types)
-    return None if found is None or isinstance(found, BytesType | ArrayType) else found
+    return None if isinstance(found, _WITHOUT_ORDER) else found
+
+
+_WITHOUT_ORDER = (BytesType, ArrayType, MapType, MultisetType, RowType)
 
 
 def _text_type(types: Types) -> SqlType | None:
@@ -93,6 +110,43 @@ def _multiset_type(types: Types) -> SqlType | None:
 
 def _array_type(types: Types) -> SqlType | None:
     return ArrayType(types[0]) if len(types) == 1 else None
+
+
+def _json_object_type(types: Types) -> SqlType | None:
+    keyed = len(types) == 2 and isinstance(types[0], CharacterType)
+    return VarCharType(2000, nullable=False) if keyed else None
+
+
+def _json_array_type(types: Types) -> SqlType | None:
+    return VarCharType(2000, nullable=False) if len(types) == 1 else None
+
+
+def _percentile_type(types: Types) -> SqlType | None:
+    if not 2 <= len(types) <= 3 or not isinstance(types[0], NumericType):
+        return None
+    if len(types) == 3 and not isinstance(types[2], IntegerType):
+        return None
+    shares = types[1].element if isinstance(types[1], ArrayType) else types[1]
+    if not isinstance(shares, NumericType):
+        return None
+    return ArrayType(DOUBLE) if isinstance(types[1], ArrayType) else DOUBLE
+
+
+def _percentile(types: Types, result: SqlType, retracts: bool, constants: Any) -> Accumulator:
+    shares = tuple(map(float, constants))
+    if not all(0 <= share <= 1 for share in shares):
+        raise SqlValidationError(
+            f"the shares of PERCENTILE are from 0 to 1, not {', '.join(map(str, constants))}"
+        )
+    return collected.Percentile(shares, isinstance(result, ArrayType))
+
+
+def _json_array(types: Types, result: SqlType, retracts: bool, constants: Any) -> Accumulator:
+    return collected.JsonArray(nulls="NULL ON NULL" in constants)
+
+
+def _json_object(types: Types, result: SqlType, retracts: bool, constants: Any) -> Accumulator:
+    return collected.JsonObject(absent="ABSENT ON NULL" in constants)
 
 
 def _extreme(greatest: bool) -> Make:
@@ -124,6 +178,7 @@ _ROWS = (
         lambda types, result, retracts, constants: kept.Count(),
         ("COUNT(*)", "COUNT([DISTINCT] value)"),
         "How many rows there are, or how many of them have no NULL among the values.",
+        example=("COUNT(n)", "3"),
     ),
     AggregateFunction(
         "SUM",
@@ -131,6 +186,7 @@ _ROWS = (
         lambda types, result, retracts, constants: kept.Sum(types[0], result),
         ("SUM([DISTINCT] number)",),
         "The sum of the numbers that are not NULL; NULL if there is none.",
+        example=("SUM(n)", "5"),
     ),
     AggregateFunction(
         "SUM0",
@@ -140,6 +196,7 @@ _ROWS = (
         ),
         ("SUM0([DISTINCT] number)",),
         "The sum of the numbers that are not NULL; 0 if there is none.",
+        example=("SUM0(n)", "5"),
     ),
     AggregateFunction(
         "AVG",
@@ -147,12 +204,23 @@ _ROWS = (
         lambda types, result, retracts, constants: kept.Average(types[0], result),
         ("AVG([DISTINCT] number)",),
         "The average of the numbers that are not NULL, of the type of the numbers.",
+        example=("AVG(n)", "1"),
     ),
     AggregateFunction(
-        "MIN", _comparable_type, _extreme(False), ("MIN(value)",), "The least value."
+        "MIN",
+        _comparable_type,
+        _extreme(False),
+        ("MIN(value)",),
+        "The least value.",
+        example=("MIN(s)", "a"),
     ),
     AggregateFunction(
-        "MAX", _comparable_type, _extreme(True), ("MAX(value)",), "The greatest value."
+        "MAX",
+        _comparable_type,
+        _extreme(True),
+        ("MAX(value)",),
+        "The greatest value.",
+        example=("MAX(n)", "2"),
     ),
     AggregateFunction(
         "STDDEV_POP",
@@ -160,6 +228,7 @@ _ROWS = (
         _variance(sample=False, root=True),
         ("STDDEV_POP(number)",),
         "The standard deviation of a population.",
+        example=("STDDEV_POP(CAST(n AS DOUBLE))", "0.47140452079103146"),
     ),
     AggregateFunction(
         "STDDEV_SAMP",
@@ -167,6 +236,7 @@ _ROWS = (
         _variance(sample=True, root=True),
         ("STDDEV_SAMP(number)", "STDDEV(number)"),
         "The standard deviation of a sample; NULL of a single number.",
+        example=("STDDEV_SAMP(CAST(n AS DOUBLE))", "0.5773502691896255"),
     ),
     AggregateFunction(
         "VAR_POP",
@@ -174,6 +244,7 @@ _ROWS = (
         _variance(sample=False, root=False),
         ("VAR_POP(number)",),
         "The variance of a population.",
+        example=("VAR_POP(CAST(n AS DOUBLE))", "0.22222222222222202"),
     ),
     AggregateFunction(
         "VAR_SAMP",
@@ -181,6 +252,7 @@ _ROWS = (
         _variance(sample=True, root=False),
         ("VAR_SAMP(number)", "VARIANCE(number)"),
         "The variance of a sample; NULL of a single number.",
+        example=("VAR_SAMP(CAST(n AS DOUBLE))", "0.33333333333333304"),
     ),
     AggregateFunction(
         "FIRST_VALUE",
@@ -188,6 +260,7 @@ _ROWS = (
         _end(last=False),
         ("FIRST_VALUE(value)",),
         "The value that came first, of those that are not NULL.",
+        example=("FIRST_VALUE(s)", "a"),
     ),
     AggregateFunction(
         "LAST_VALUE",
@@ -195,6 +268,7 @@ _ROWS = (
         _end(last=True),
         ("LAST_VALUE(value)",),
         "The value that came last, of those that are not NULL.",
+        example=("LAST_VALUE(n)", "2"),
     ),
     AggregateFunction(
         "LISTAGG",
@@ -202,6 +276,7 @@ _ROWS = (
         _joined,
         ("LISTAGG(text [, separator])",),
         "The texts in the order of their rows, with a separator between (a comma).",
+        example=("LISTAGG(s, '|')", "a|b|b|c"),
         constants=1,
     ),
     AggregateFunction(
@@ -210,6 +285,7 @@ _ROWS = (
         lambda types, result, retracts, constants: kept.Collect(),
         ("COLLECT([DISTINCT] value)",),
         "A MULTISET of the values that are not NULL.",
+        example=("COLLECT(s)", "{a=1, b=2, c=1}"),
     ),
     AggregateFunction(
         "ARRAY_AGG",
@@ -217,7 +293,50 @@ _ROWS = (
         lambda types, result, retracts, constants: kept.ListOfValues(nulls=True),
         ("ARRAY_AGG([DISTINCT] value)",),
         "An ARRAY of the values, in the order of their rows.",
+        example=("ARRAY_AGG(n)", "[1, 2, 2, NULL]"),
     ),
+    AggregateFunction(
+        "APPROX_COUNT_DISTINCT",
+        _count_type,
+        lambda types, result, retracts, constants: kept.Distinct(kept.Count()),
+        ("APPROX_COUNT_DISTINCT(value)",),
+        "How many different values there are, without NULL; here exact, and in a batch only.",
+        example=("APPROX_COUNT_DISTINCT(s)", "3"),
+        batch_only=True,
+    ),
+    AggregateFunction(
+        "PERCENTILE",
+        _percentile_type,
+        _percentile,
+        ("PERCENTILE(number, share [, frequency])", "PERCENTILE(number, shares [, frequency])"),
+        "The number at a share (0 to 1) of the sorted numbers, or an ARRAY of those at shares.",
+        example=("PERCENTILE(n, 0.25)", "1.5"),
+        constants=1,
+    ),
+    AggregateFunction(
+        "JSON_OBJECTAGG",
+        _json_object_type,
+        _json_object,
+        ("JSON_OBJECTAGG([KEY] key VALUE value [{NULL | ABSENT} ON NULL])",),
+        "An object of JSON with the keys and values of the rows.",
+        example=("JSON_OBJECTAGG(KEY s VALUE n) FILTER (WHERE n = 1)", '{"a":1}'),
+    ),
+    AggregateFunction(
+        "JSON_ARRAYAGG",
+        _json_array_type,
+        _json_array,
+        ("JSON_ARRAYAGG(value [{NULL | ABSENT} ON NULL])",),
+        "An array of JSON with the values of the rows; NULL is left out, if nothing is said.",
+        example=("JSON_ARRAYAGG(n)", "[1,2,2]"),
+    ),
+)
+
+KEY_VALUE = AggregateFunction(
+    "$KEY_VALUE",
+    _same_type,
+    lambda types, result, retracts, constants: collected.KeyValue(),
+    ("$KEY_VALUE(value)",),
+    "The value of a key that has parts; no query names this function.",
 )
 
 AGGREGATES = {each.name: each for each in _ROWS}
@@ -227,6 +346,8 @@ ALIASES = {"STDDEV": "STDDEV_SAMP", "VARIANCE": "VAR_SAMP", "$SUM0": "SUM0"}
 def find_aggregate(name: str) -> AggregateFunction | None:
     """Return an aggregate function by its name, in any case; None: there is none."""
     upper = name.upper()
+    if name == KEY_VALUE.name:
+        return KEY_VALUE
     return AGGREGATES.get(ALIASES.get(upper, upper))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ class TreeReader(Cursor):
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
+        self._lines = [0, *(at + 1 for at, char in enumerate(text) if char == "\n")]
         self._failed: set[tuple[str, int]] = set()
 
     def expression(self) -> exp.Expr:
@@ -74,8 +76,10 @@ class TreeReader(Cursor):
         """Return a node whose text begins at the token ``first`` and ends before the next token."""
         found = kind(**args)
         last = max(first, self.index - 1)
-        found.meta["start"] = self.tokens[first].start
-        found.meta["end"] = self.tokens[last].end
+        start = self.tokens[first].start
+        line = bisect_right(self._lines, start)
+        found.meta["start"], found.meta["end"] = start, self.tokens[last].end
+        found.meta["line"], found.meta["column"] = line, start - self._lines[line - 1] + 1
         return found
 
     def identifier(self) -> exp.Identifier:

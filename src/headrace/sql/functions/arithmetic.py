@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from headrace.errors import SqlError
+from headrace.errors import SqlError, SqlValidationError
 from headrace.sql import coercion
 from headrace.sql.expressions import Call, Expression, Literal
 from headrace.sql.functions import date_arithmetic
@@ -219,6 +219,16 @@ def _remainder_rule(arguments: Sequence[Expression], options: Sequence[str]) -> 
     return found
 
 
+def _quotient_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signature | None:
+    """Return the signature of a quotient; of constants, as in Flink, not by zero."""
+    dividend, divisor = (each.value if isinstance(each, Literal) else None for each in arguments)
+    if dividend is not None and divisor == 0:
+        raise SqlValidationError("Division by zero", hint="NULLIF(divisor, 0) gives NULL instead")
+    return first_of(_numbers(coercion.decimal_quotient), date_arithmetic.divide_rule)(
+        arguments, options
+    )
+
+
 FUNCTIONS = (
     Function(
         "+",
@@ -246,7 +256,7 @@ FUNCTIONS = (
     ),
     Function(
         "/",
-        first_of(_numbers(coercion.decimal_quotient), date_arithmetic.divide_rule),
+        _quotient_rule,
         _dispatch(_divide, date_arithmetic.divide),
         ("number1 / number2", "interval / number"),
         "The quotient; of integers it is an integer, and a division by zero fails the job.",

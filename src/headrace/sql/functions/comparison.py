@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
+from headrace.errors import SqlValidationError
 from headrace.sql.coercion import common_type
 from headrace.sql.expressions import Call, Expression
 from headrace.sql.functions.function import Function, Session, Signature
@@ -67,11 +68,22 @@ def _compare(equality: bool, nulls: str = ANY_NULL) -> Callable[..., Signature |
         kind = comparable(one, two)
         if kind is None or not (equality or _ordered(kind)):
             return None
+        if equality and isinstance(one, NumericType) != isinstance(two, NumericType):
+            _refuse_text(one, two)
         types = (kind.with_nullable(one.nullable), kind.with_nullable(two.nullable))
         nullable = nulls == ANY_NULL and (_has_null(one) or _has_null(two))
         return Signature(types, BOOLEAN.with_nullable(nullable))
 
     return rule
+
+
+def _refuse_text(one: SqlType, two: SqlType) -> None:
+    """Refuse, as Flink, to ask whether a number is equal to a text."""
+    if any(isinstance(each, CharacterType) for each in (one, two)):
+        raise SqlValidationError(
+            f"a number and a text are not compared for equality: {one} and {two}",
+            hint="CAST the text to the type of the number",
+        )
 
 
 _SIGNS = {
@@ -210,9 +222,9 @@ def _comparisons() -> tuple[Function, ...]:
         ("=", "equal", True, "equal", (("1 = 1.0", "true"), ("1 = NULL", None))),
         ("<>", "not_equal", True, "not equal", (("1 <> 2", "true"),)),
         ("<", "less", False, "less", (("1 < 2", "true"),)),
-        ("<=", "less_equal", False, "less or equal", (("2 <= 2", "true"),)),
+        ("<=", "less_equal", False, "less than or equal", (("2 <= 2", "true"),)),
         (">", "greater", False, "greater", (("'b' > 'a'", "true"),)),
-        (">=", "greater_equal", False, "greater or equal", (("1 >= 2", "false"),)),
+        (">=", "greater_equal", False, "greater than or equal", (("1 >= 2", "false"),)),
     )
     return tuple(
         Function(

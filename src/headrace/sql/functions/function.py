@@ -36,6 +36,8 @@ class Session:
     """The time of day of the micro-batch (ms since the epoch)."""
     seed: int = 0
     first_row: int = 0
+    watermark_ms: int | None = None
+    """The watermark (ms); None before the first one."""
 
 
 Kernel = Callable[[Call, Sequence[Any], Session], Any]
@@ -57,7 +59,8 @@ class Function:
     what it gives, for the reference. ``examples``: expressions over constants, each with what Flink
     gives as text. ``can_fail``: whether its kernel raises for some values, so that it must not be
     computed for rows that a CASE or a condition excludes. ``deterministic``: equal arguments give
-    equal results. ``of_session``: the result depends on the session.
+    equal results. ``of_session``: the result depends on the session; ``of_watermark``: on its
+    watermark.
     """
 
     name: str
@@ -69,6 +72,7 @@ class Function:
     can_fail: CanFail = False
     deterministic: bool = True
     of_session: bool = False
+    of_watermark: bool = False
 
     def may_fail(self, call: Call) -> bool:
         """Return whether a call may raise."""

@@ -22,26 +22,39 @@ from headrace.sql.functions import (
     time_units,
 )
 from headrace.sql.functions.function import Function
+from headrace.sql.functions.kernels import python
+from headrace.sql.functions.rules import anything, takes
+from headrace.sql.types import STRING
 
-_AREAS = (
-    comparison,
-    logic,
-    arithmetic,
-    conditional,
-    casts,
-    math,
-    strings,
-    patterns,
-    time_units,
-    temporal,
-    collections,
-    array_functions,
-    json,
-    encodings,
-    random_numbers,
+AREAS: dict[str, tuple[Function, ...]] = {
+    "Comparisons": comparison.FUNCTIONS,
+    "Logic": logic.FUNCTIONS,
+    "Arithmetic": arithmetic.FUNCTIONS,
+    "Conditions": conditional.FUNCTIONS,
+    "Conversions": casts.FUNCTIONS,
+    "Numbers": math.FUNCTIONS,
+    "Texts": strings.FUNCTIONS,
+    "Patterns": patterns.FUNCTIONS,
+    "Units of time": time_units.FUNCTIONS,
+    "Times": temporal.FUNCTIONS,
+    "Arrays, maps and rows": (*collections.FUNCTIONS, *array_functions.FUNCTIONS),
+    "JSON": json.FUNCTIONS,
+    "Encodings and digests": encodings.FUNCTIONS,
+    "Random values and types": random_numbers.FUNCTIONS,
+}
+"""The functions by area, each area with its title."""
+
+KEY_OF = Function(
+    "KEY OF",
+    takes(anything, gives=STRING),
+    python(repr),
+    ("KEY OF value",),
+    "A text that is equal for equal values with parts; no query names this function.",
 )
 
-FUNCTIONS: dict[str, Function] = {each.name: each for area in _AREAS for each in area.FUNCTIONS}
+FUNCTIONS: dict[str, Function] = {
+    each.name: each for area in (*AREAS.values(), (KEY_OF,)) for each in area
+}
 
 _VARIANT = "there is no type VARIANT; STRING holds JSON"
 _BITMAP = "there is no type BITMAP"
@@ -52,7 +65,6 @@ REFUSED: dict[str, str] = {
     "TRY_PARSE_JSON": _VARIANT,
     "OBJECT_OF": _STRUCTURED,
     "OBJECT_UPDATE": _STRUCTURED,
-    "CURRENT_WATERMARK": "an expression does not know the watermark",
     "SOURCE_WATERMARK": "it is only in WATERMARK FOR of a table",
     "CURRENT_DATABASE": "the name of a table says its database",
     "GROUP_ID": "GROUPING tells which keys are grouped",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
-from headrace.errors import SqlError
+from headrace.errors import SqlError, SqlValidationError
 from headrace.sql.expressions import Call, Expression
 from headrace.sql.functions import date_formats, moments, text_formats
 from headrace.sql.functions.comparison import compare
@@ -288,7 +288,37 @@ def _present(name: str, kind: SqlType, forms: str, about: str) -> Function:
     return _row(name, takes(gives=kind, nulls=NOT_NULL), _now(kind), forms, about)
 
 
+def _current_watermark_rule(
+    arguments: Sequence[Expression], options: Sequence[str]
+) -> Signature | None:
+    if len(arguments) != 1:
+        return None
+    kind = arguments[0].type
+    if getattr(kind, "attribute", None) != "rowtime":
+        raise SqlValidationError(
+            f"CURRENT_WATERMARK takes a time attribute, and {arguments[0]} is {kind}",
+            hint="declare WATERMARK FOR the column in CREATE TABLE; a batch has no watermarks",
+        )
+    zoned = isinstance(kind, TimestampLtzType)
+    return Signature((kind,), TimestampLtzType(3) if zoned else TimestampType(3))
+
+
+def _current_watermark(call: Call, arguments: Sequence[Any], session: Session) -> Any:
+    import pyarrow as pa
+
+    return pa.scalar(session.watermark_ms, pa.int64()).cast(to_arrow(call.type))
+
+
 FUNCTIONS = (
+    Function(
+        "CURRENT_WATERMARK",
+        _current_watermark_rule,
+        _current_watermark,
+        ("CURRENT_WATERMARK(rowtime)",),
+        "The watermark of the column's table where the row is; NULL before the first one.",
+        of_session=True,
+        of_watermark=True,
+    ),
     _row(
         "DATE_FORMAT",
         takes(_text_or_timestamp, a_text, gives=STRING, nulls=NULLABLE),

@@ -108,7 +108,7 @@ def fit_decimal(
 ) -> Decimal | None:
     """Return a number with ``scale`` digits after the point; None: it has too many in all."""
     rounded = number.quantize(Decimal(1).scaleb(-scale), rounding, EXACT)
-    return rounded if abs(rounded) < Decimal(10) ** (precision - scale) else None
+    return rounded if rounded.copy_abs() < Decimal(10) ** (precision - scale) else None
 
 
 DAY_NS = 86_400_000_000_000

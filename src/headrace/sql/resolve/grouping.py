@@ -13,25 +13,29 @@ from itertools import product
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
-from headrace.sql.aggregates.table import AggregateFunction, find_aggregate, of_user
-from headrace.sql.calls import resolve_python_call
+from headrace.sql.aggregates.table import KEY_VALUE, AggregateFunction, find_aggregate, of_user
 from headrace.sql.convert import Converter
 from headrace.sql.dialect.nodes import FunctionCall, TypeName
-from headrace.sql.expressions import ColumnRef, Expression, Literal
+from headrace.sql.dialect.printing import to_sql
+from headrace.sql.expressions import ColumnRef, Expression
 from headrace.sql.functions.table import FUNCTIONS
+from headrace.sql.places import PLACED, add_place
 from headrace.sql.python_function import Functions, PythonFunction
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import Aggregate, AggregateCall, Calc, Column, Expand, Rel
+from headrace.sql.resolve.aggregate_calls import (
+    aggregate_arguments,
+    arguments_of,
+    has_parts,
+    key_of,
+    require_groupable,
+)
 from headrace.sql.resolve.calls import call_name
 from headrace.sql.resolve.scope import Scope, Source, unique_names
 from headrace.sql.types import (
     BIGINT,
     AnyTimestampType,
-    ArrayType,
     BooleanType,
-    MapType,
-    MultisetType,
-    RowType,
     SqlType,
 )
 
@@ -81,7 +85,9 @@ def with_functions(node: exp.Expr, functions: Functions) -> exp.Expr:
         found = function_of(each)
         if found is None:
             return each
-        return FunctionCall(this=found, expressions=each.expressions)
+        made = FunctionCall(this=found, expressions=each.expressions)
+        made.meta.update(each.meta)
+        return made
 
     if not any(function_of(each) for each in node.find_all(exp.Anonymous)):
         return node
@@ -94,11 +100,16 @@ class Grouping:
 
     rel: Rel
     converter: Converter
+    batch: bool
     inputs: dict[Expression, str] = field(default_factory=dict)
     """What is computed before the aggregation: expressions, and their columns."""
     keys: list[str] = field(default_factory=list)
     calls: dict[AggregateCall, str] = field(default_factory=dict)
     """The calls (without their names) and their columns."""
+    parted: dict[Expression, str] = field(default_factory=dict)
+    """The keys whose values have parts, with the columns that tell them apart."""
+    carried: dict[str, str] = field(default_factory=dict)
+    """For such a column the one with the value."""
     sets: list[tuple[str, ...]] = field(default_factory=lambda: [()])
     """The grouping sets: each with its keys."""
 
@@ -136,26 +147,41 @@ class Grouping:
         """Add an expression of GROUP BY; return its column."""
         if next(find_aggregates(node), None) is not None:
             raise SqlValidationError(
-                f"GROUP BY contains the aggregate function {node.sql()}",
+                f"GROUP BY contains the aggregate function {to_sql(node)}",
                 hint="aggregate in a subquery, and group by its column",
             )
         key = self.converter.expression(node)
-        require_comparable(key.type, f"GROUP BY {node.sql()}")
-        name = self._input(key)
+        require_groupable(key.type, f"GROUP BY {to_sql(node)}", self.batch)
+        if has_parts(key.type):
+            name = self._input(key_of(key))
+            self.parted[key] = name
+            call = AggregateCall("", KEY_VALUE.name, (self._input(key),), key.type)
+            self.carried[name] = self._name_of(call)
+        else:
+            name = self._input(key)
         if name not in self.keys:
             self.keys.append(name)
         return name
 
     def replace(self, node: exp.Expr) -> exp.Expr:
         """Return a tree of SELECT, HAVING or ORDER BY over the columns of the aggregation."""
+        try:
+            return self._replaced(node)
+        except PLACED as error:
+            add_place(error, node)
+            raise
+
+    def _replaced(self, node: exp.Expr) -> exp.Expr:
         function = aggregate_of(node)
         if function is not None:
             return exp.column(self._call(node, function), quoted=True)
         key = self._key_of(node)
         if key is not None:
-            return exp.column(self._copy(key), quoted=True)
+            return exp.column(self.carried.get(key) or self._copy(key), quoted=True)
         if (call_name(node) or "").upper() in _GROUPING:
             return self._grouping(node)
+        if isinstance(node, exp.Subquery | exp.Exists):
+            return node
         if isinstance(node, exp.Column):
             raise SqlValidationError(
                 f"expression {node.name!r} is not being grouped",
@@ -175,6 +201,8 @@ class Grouping:
         calls = tuple(replace(each, name=name) for each, name in self.calls.items())
         if not self._expands:
             return Aggregate(before, tuple(self.keys), calls)
+        for each in self.parted:
+            refuse(f"grouping sets by values of type {each.type.root}")
         copies = tuple(map(self._copy, self.keys))
         expanded = Expand(before, tuple(self.keys), copies, tuple(self.sets), SET_NUMBER)
         return Aggregate(expanded, (*copies, SET_NUMBER), calls)
@@ -190,7 +218,7 @@ class Grouping:
         """Return the tree of GROUPING, GROUPING_ID or GROUP_ID: a number for each grouping set."""
         keys = [self._key_of(each) for each in node.expressions]
         if None in keys:
-            raise SqlValidationError(f"{node.sql()}: its arguments must be in GROUP BY")
+            raise SqlValidationError(f"{to_sql(node)}: its arguments must be in GROUP BY")
         numbers = [
             sum((key not in kept) << place for place, key in enumerate(reversed(keys)))
             if keys
@@ -220,7 +248,7 @@ class Grouping:
             found = self.converter.expression(node)
         except SqlValidationError:
             return None  # a part of it is no column of the input
-        name = self.inputs.get(found)
+        name = self.parted.get(found) or self.inputs.get(found)
         return name if name in self.keys else None
 
     def _input(self, expression: Expression) -> str:
@@ -242,83 +270,38 @@ class Grouping:
             if not isinstance(condition.type, BooleanType):
                 raise SqlValidationError(f"FILTER needs a condition, not {condition.type}")
             kept, node = self._input(condition), node.this
-        arguments, distinct = _arguments(node)
-        nested = next((each for a in arguments for each in find_aggregates(a)), None)
+        nested = next((e for a in arguments_of(node) for e in find_aggregates(a)), None)
         if nested is not None:
             raise SqlValidationError(
-                f"aggregate functions cannot be nested: {nested.sql()} is inside {node.sql()}",
+                f"aggregate functions cannot be nested: {to_sql(nested)} is inside {to_sql(node)}",
                 hint="compute the inner one in a subquery",
             )
-        converted = [self.converter.expression(each) for each in arguments]
-        row_names = None
-        if function.python is not None:
-            if distinct:
-                refuse(f"DISTINCT in the aggregate function {function.name} of a user")
-            row_names = node.args.get("row_names")
-            converted = [*resolve_python_call(function.python, converted, row_names).arguments]
-        types = [each.type for each in converted]
-        kind = function.type(types)
-        if kind is None:
-            raise SqlValidationError(
-                f"{function.name} does not take ({', '.join(map(str, types))})",
-                where={"it is called": " or ".join(function.forms)},
-            )
-        if distinct:
-            for each in types:
-                require_comparable(each, f"{function.name}(DISTINCT ...)")
-        values, options = _without_constants(function, converted)
+        given = aggregate_arguments(function, node, self.converter, self.batch)
         call = AggregateCall(
             "",
             function.name,
-            tuple(self._input(each) for each in values),
-            without_attribute(kind if function.python else self._fitted(kind, values, kept)),
-            distinct and function.name not in ("MIN", "MAX"),
+            tuple(self._input(each) for each in given.values),
+            without_attribute(
+                given.kind if function.python else self._fitted(given.kind, given.values, kept)
+            ),
+            given.distinct and function.name not in ("MIN", "MAX"),
             kept,
-            options,
+            given.options,
             function.python,
-            row_names,
+            given.row_names,
         )
+        return self._name_of(call)
+
+    def _name_of(self, call: AggregateCall) -> str:
         name = self.calls.get(call)
         if name is None:
             name = self.calls[call] = f"{PREFIX}a{len(self.calls)}"
         return name
 
 
-def _arguments(node: exp.Expr) -> tuple[list[exp.Expr], bool]:
-    arguments = [*node.expressions]
-    if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
-        return [*arguments[0].expressions], True
-    if len(arguments) == 1 and isinstance(arguments[0], exp.Star):
-        return [], False
-    return arguments, False
-
-
-def _without_constants(
-    function: AggregateFunction, arguments: Sequence[Expression]
-) -> tuple[Sequence[Expression], tuple[str, ...]]:
-    """Return the arguments that are values of rows, and those that are constants."""
-    if not function.constants or len(arguments) < 2:
-        return arguments, ()
-    values, constants = arguments[: -function.constants], arguments[-function.constants :]
-    options = []
-    for each in constants:
-        if not isinstance(each, Literal) or each.value is None:
-            raise SqlValidationError(
-                f"the last argument of {function.name} must be a constant, not {each}"
-            )
-        options.append(str(each.value))
-    return values, tuple(options)
-
-
 def without_attribute(kind: SqlType) -> SqlType:
     """Return a type of values that are no longer the time of their rows."""
     return kind.without_attribute() if isinstance(kind, AnyTimestampType) else kind
-
-
-def require_comparable(kind: SqlType, what: str) -> None:
-    """Refuse values that are put together by equality, and have parts."""
-    if isinstance(kind, RowType | ArrayType | MapType | MultisetType):
-        refuse(f"{what} of type {kind.root}")
 
 
 def scope_of(rel: Rel) -> Scope:

@@ -4,27 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
+from headrace.operators.columns.set_operation import SetKind
+from headrace.sql.aggregates.table import KEY_VALUE
 from headrace.sql.calls import cast, resolve_call
 from headrace.sql.coercion import common_type
-from headrace.sql.expressions import Expression, Literal, implementations
+from headrace.sql.constant_rows import varies
+from headrace.sql.dialect.printing import to_sql
+from headrace.sql.expressions import ColumnRef, Expression, implementations
+from headrace.sql.expressions import Literal as Constant
+from headrace.sql.places import PLACED, add_place
 from headrace.sql.python_function import Functions, NoFunctions
 from headrace.sql.refusals import refuse
-from headrace.sql.rel import Aggregate, Calc, Column, Rel, Sort, Union, Values, reference
+from headrace.sql.rel import (
+    Aggregate,
+    AggregateCall,
+    Calc,
+    Column,
+    Rel,
+    SetOperation,
+    Union,
+    Values,
+    reference,
+)
+from headrace.sql.resolve.aggregate_calls import has_parts, key_of, require_groupable
 from headrace.sql.resolve.columns import ScopeConverter
 from headrace.sql.resolve.group_windows import find_group_window
 from headrace.sql.resolve.grouping import (
+    PREFIX,
     Grouping,
     find_aggregates,
-    require_comparable,
     scope_of,
     with_functions,
 )
+from headrace.sql.resolve.ordering import sort_items, sorted_rows, without_order
 from headrace.sql.resolve.scope import Scope, Source, unique_names
-from headrace.sql.resolve.sources import SourceResolver, Tables
+from headrace.sql.resolve.sources import ONE_ROW, SourceResolver, Tables
 from headrace.sql.resolve.state_ttl import with_state_ttl
 from headrace.sql.rules.windows import with_window_aggregates
 from headrace.sql.types import BooleanType, RowType
@@ -36,8 +55,11 @@ class QueryResolver:
 
     tables: Tables
     batch: bool = False
+    time_zone: str = "UTC"
     ctes: dict[str, Rel] = field(default_factory=dict)
     functions: Functions = field(default_factory=NoFunctions)
+    outer: Scope | None = None
+    """The columns of the query around this one, which is inside an expression."""
 
     def resolve(self, node: exp.Expr) -> Rel:
         """Return the plan of a query.
@@ -49,6 +71,21 @@ class QueryResolver:
 
     def query(self, node: exp.Expr) -> Rel:
         """Return the plan, before passes."""
+        try:
+            return self._query(node)
+        except PLACED as error:
+            add_place(error, node)
+            raise
+
+    def subquery(self, node: exp.Expr) -> Rel:
+        """Return the plan of a query inside another one, whose order means nothing."""
+        return without_order(self.query(node))
+
+    def inner(self, node: exp.Expr) -> Rel:
+        """Return the plan of a query inside an expression."""
+        return with_window_aggregates(self.subquery(node))
+
+    def _query(self, node: exp.Expr) -> Rel:
         inner = self._with_ctes(node)
         match node:
             case exp.Subquery():
@@ -61,7 +98,7 @@ class QueryResolver:
                 return inner._ordered(node, inner.values(node))
             case exp.Paren():
                 return inner.query(node.this)
-        raise SqlValidationError(f"this is no query: {node.sql()[:100]}")
+        raise SqlValidationError(f"this is no query: {to_sql(node)[:100]}")
 
     def _with_ctes(self, node: exp.Expr) -> QueryResolver:
         clause = node.args.get("with_")
@@ -71,7 +108,7 @@ class QueryResolver:
             refuse("WITH RECURSIVE")
         inner = replace(self, ctes=dict(self.ctes))
         for each in clause.expressions:
-            rel = inner.query(each.this)
+            rel = inner.subquery(each.this)
             names = [column.name for column in each.args["alias"].args.get("columns") or ()]
             inner.ctes[each.alias] = renamed(rel, names) if names else rel
         return inner
@@ -95,23 +132,24 @@ class QueryResolver:
                 )
             rel = filtered(rel, _condition(converter, where.this, "WHERE"))
         items = self._items(node, scope)
+        shown = len(items)
+        items += sort_items(node.args.get("order"), items)
         grouped = node.args.get("group") or node.args.get("having")
         if grouped or any(next(find_aggregates(tree), None) is not None for _, tree in items):
             rel, items, scope = self._group(node, rel, scope, items)
             converter = self.converter(scope)
-        _refuse_bare_null([tree for _, tree in items])
+        _refuse_bare_null([tree for _, tree in items[:shown]])
         expressions = [converter.expression(tree) for _, tree in items]
-        names = unique_names(name for name, _ in items)
-        rel = Calc(rel, names, tuple(expressions))
-        if node.args.get("distinct") is not None:
-            if node.args["distinct"].args.get("on"):
-                refuse("DISTINCT ON")
-            rel = distinct_rows(rel)
-        return self._ordered(node, rel)
+        names = unique_names(name for name, _ in items[:shown])
+        distinct = node.args.get("distinct")
+        if distinct is not None and distinct.args.get("on"):
+            refuse("DISTINCT ON")
+        once = None if distinct is None else partial(distinct_rows, batch=self.batch)
+        return sorted_rows(node, rel, names, expressions, once)
 
     def converter(self, scope: Scope) -> ScopeConverter:
         """Return what makes expressions over the columns of a scope."""
-        return ScopeConverter(scope, functions=self.functions)
+        return ScopeConverter(scope, replace(self, outer=scope), self.outer, self.functions)
 
     def _items(self, node: exp.Select, scope: Scope) -> list[tuple[str, exp.Expr]]:
         """Return the names and trees of SELECT, with each ``*`` expanded."""
@@ -147,7 +185,7 @@ class QueryResolver:
             keys = [*(each for each in keys if each is not window.call), *window.keys]
             items = [(name, window.replaced(tree)) for name, tree in items]
             condition = None if condition is None else window.replaced(condition)
-        grouping = Grouping(rel, self.converter(scope))
+        grouping = Grouping(rel, self.converter(scope), self.batch)
         for each in keys:
             grouping.add_keys(each)
         items = [(name, grouping.replace(tree)) for name, tree in items]
@@ -161,14 +199,20 @@ class QueryResolver:
     # Set operations, VALUES, ORDER BY
 
     def _set_operation(self, node: exp.SetOperation) -> Rel:
-        if not isinstance(node, exp.Union):
-            refuse(type(node).__name__.upper())
-        parts = aligned([self.query(node.this), self.query(node.expression)])
+        word = type(node).__name__.upper()
+        parts = aligned([self.subquery(node.this), self.subquery(node.expression)], word)
+        if isinstance(node, exp.Intersect | exp.Except):
+            left, right = parts
+            for column in left.columns:
+                if has_parts(column.type):
+                    refuse(f"{word} of type {column.type.root}")
+            kind: SetKind = "INTERSECT" if isinstance(node, exp.Intersect) else "EXCEPT"
+            return SetOperation(left, right, kind, not node.args.get("distinct"))
         flat = [
             each for part in parts for each in (part.parts if isinstance(part, Union) else (part,))
         ]
         rel: Rel = Union(tuple(flat))
-        return distinct_rows(rel) if node.args.get("distinct") else rel
+        return distinct_rows(rel, self.batch) if node.args.get("distinct") else rel
 
     def values(self, node: exp.Values) -> Rel:
         """Return the rows of VALUES."""
@@ -179,7 +223,7 @@ class QueryResolver:
             _refuse_bare_null(trees)
             rows.append([converter.expression(each) for each in trees])
             if implementations(rows[-1]):
-                refuse("a function of a user in VALUES", row.sql()[:100])
+                refuse("a function of a user in VALUES", to_sql(row)[:100])
         if len({len(row) for row in rows}) > 1:
             raise SqlValidationError("the rows of VALUES have different numbers of values")
         types = [common_type([row[place].type for row in rows]) for place in range(len(rows[0]))]
@@ -193,7 +237,10 @@ class QueryResolver:
             tuple(cast(each, kind) for each, kind in zip(row, types, strict=True) if kind)
             for row in rows
         )
-        return Values(made, tuple(fields))
+        if not any(varies(each) for row in made for each in row):
+            return Values(made, tuple(fields))
+        names = tuple(column.name for column in fields)
+        return Union(tuple(Calc(ONE_ROW, names, row) for row in made))
 
     def _ordered(self, node: exp.Expr, rel: Rel) -> Rel:
         """Return the rows in an order, and of these the first ones, as a query says."""
@@ -201,10 +248,12 @@ class QueryResolver:
         if order is None and limit is None and offset is None:
             return rel
         scope = Scope((Source(None, tuple(each.name for each in rel.columns), rel.columns),))
-        converter, keys = self.converter(scope), []
-        for each in () if order is None else order.expressions:
-            keys.append(_sort_key(each, rel, converter))
-        return Sort(rel, tuple(keys), _number(offset) or 0, _number(limit))
+        converter = self.converter(scope)
+        names = tuple(column.name for column in rel.columns)
+        shown = [*map(reference, rel.columns)]
+        given = [(name, exp.column(name, quoted=True)) for name in names]
+        keys = [converter.expression(tree) for _, tree in sort_items(order, given)]
+        return sorted_rows(node, rel, names, [*shown, *keys])
 
 
 _REFUSED_CLAUSES = {
@@ -220,40 +269,13 @@ _REFUSED_CLAUSES = {
 def _condition(converter: ScopeConverter, tree: exp.Expr, clause: str) -> Expression:
     found = converter.expression(tree)
     if not isinstance(found.type, BooleanType):
-        raise SqlValidationError(f"{clause} needs a condition, not {found.type}: {tree.sql()}")
+        raise SqlValidationError(f"{clause} needs a condition, not {found.type}: {to_sql(tree)}")
     return found
-
-
-def _sort_key(node: exp.Expr, rel: Rel, converter: ScopeConverter) -> tuple[str, bool, bool]:
-    tree, ascending = node.this, not node.args.get("desc")
-    nulls_first = node.args.get("nulls_first")
-    if isinstance(tree, exp.Literal) and not tree.is_string:
-        place = int(tree.this)
-        if not 1 <= place <= len(rel.columns):
-            raise SqlValidationError(f"ORDER BY {place}: the query has {len(rel.columns)} columns")
-        name = rel.columns[place - 1].name
-    else:
-        found = converter.expression(tree)
-        names = {reference(column): column.name for column in rel.columns}
-        if found not in names:
-            refuse("ORDER BY of an expression that SELECT does not give", tree.sql())
-        name = names[found]
-    return name, ascending, ascending if nulls_first is None else bool(nulls_first)
-
-
-def _number(node: exp.Expr | None) -> int | None:
-    """Return the number of a LIMIT, an OFFSET or a FETCH; None: there is none."""
-    if node is None:
-        return None
-    tree = node.expression if node.args.get("expression") is not None else node.args.get("count")
-    if not isinstance(tree, exp.Literal) or tree.is_string:
-        raise SqlValidationError(f"LIMIT and OFFSET need a number: {node.sql()}")
-    return int(tree.this)
 
 
 def filtered(rel: Rel, condition: Expression) -> Rel:
     """Return the rows of a relation for which a condition is true."""
-    if isinstance(condition, Literal) and condition.value is True:
+    if isinstance(condition, Constant) and condition.value is True:
         return rel
     columns = rel.columns
     return Calc(
@@ -261,11 +283,31 @@ def filtered(rel: Rel, condition: Expression) -> Rel:
     )
 
 
-def distinct_rows(rel: Rel) -> Rel:
+def distinct_rows(rel: Rel, batch: bool) -> Rel:
     """Return each row once."""
-    for column in rel.columns:
-        require_comparable(column.type, f"DISTINCT {column.name}")
-    return Aggregate(rel, tuple(column.name for column in rel.columns), ())
+    columns = rel.columns
+    parted = {f"{PREFIX}key.{each.name}": each for each in columns if has_parts(each.type)}
+    if not parted:
+        return Aggregate(rel, tuple(column.name for column in columns), ())
+    for column in parted.values():
+        require_groupable(column.type, f"DISTINCT {column.name}", batch)
+    before = Calc(
+        rel,
+        (*(column.name for column in columns), *parted),
+        (*map(reference, columns), *(key_of(reference(each)) for each in parted.values())),
+    )
+    keys = [each.name for each in columns if not has_parts(each.type)]
+    calls = [
+        AggregateCall(f"{PREFIX}value.{each.name}", KEY_VALUE.name, (each.name,), each.type)
+        for each in parted.values()
+    ]
+    made = Aggregate(before, (*keys, *parted), tuple(calls))
+    values = {call.arguments[0]: ColumnRef(call.type, call.name) for call in calls}
+    return Calc(
+        made,
+        tuple(column.name for column in columns),
+        tuple(values.get(column.name, reference(column)) for column in columns),
+    )
 
 
 def renamed(rel: Rel, names: Sequence[str]) -> Rel:
@@ -297,7 +339,7 @@ def _is_like(column: Column, wanted: Column) -> bool:
     return column == Column(wanted.name, nullable)
 
 
-def aligned(parts: Sequence[Rel]) -> list[Rel]:
+def aligned(parts: Sequence[Rel], word: str = "UNION") -> list[Rel]:
     """Return relations with the names of the first one, and the types that all of them have.
 
     Raises:
@@ -307,7 +349,7 @@ def aligned(parts: Sequence[Rel]) -> list[Rel]:
     for part in parts[1:]:
         if len(part.columns) != len(first):
             raise SqlValidationError(
-                f"UNION needs the same number of columns: {len(first)} and {len(part.columns)}"
+                f"{word} needs the same number of columns: {len(first)} and {len(part.columns)}"
             )
     types = []
     for columns in zip(*(part.columns for part in parts), strict=True):
@@ -316,7 +358,7 @@ def aligned(parts: Sequence[Rel]) -> list[Rel]:
         kind = given[0] if same else common_type(given)
         if kind is None:
             found = " and ".join(str(each.type) for each in columns)
-            raise SqlValidationError(f"column {columns[0].name!r} of a UNION has types {found}")
+            raise SqlValidationError(f"column {columns[0].name!r} of {word} has types {found}")
         types.append(kind)
     wanted = tuple(Column(column.name, kind) for column, kind in zip(first, types, strict=True))
     made = []

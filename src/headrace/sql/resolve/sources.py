@@ -17,7 +17,9 @@ from headrace.sql.dialect.nodes import (
     RowPattern,
     TableArgument,
 )
+from headrace.sql.dialect.printing import to_sql
 from headrace.sql.expressions import ColumnRef, Literal
+from headrace.sql.places import PLACED, add_place
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import (
     Calc,
@@ -58,7 +60,7 @@ _WINDOWS: dict[str, tuple[WindowKind, tuple[str, ...]]] = {
 _CALLS = (exp.Anonymous, exp.Dot, FunctionCall)
 """Trees of calls of table functions."""
 
-_ONE_ROW = Values(((Literal(INT, 0),),), (Column("$row", INT),))
+ONE_ROW = Values(((Literal(INT, 0),),), (Column("$row", INT),))
 """What a SELECT without FROM reads; no query can name its column."""
 
 
@@ -80,8 +82,8 @@ class Queries(Protocol):
     batch: bool
     ctes: dict[str, Rel]
 
-    def query(self, node: exp.Expr) -> Rel:
-        """Return the plan of a query."""
+    def subquery(self, node: exp.Expr) -> Rel:
+        """Return the plan of a query inside another one."""
 
     def values(self, node: exp.Values) -> Rel:
         """Return the rows of VALUES."""
@@ -100,9 +102,9 @@ class SourceResolver:
         """Return the relation that a SELECT reads, and the names of its columns."""
         clause = node.args.get("from_")
         if clause is None:
-            return _ONE_ROW, Scope(())
+            return ONE_ROW, Scope(())
         if isinstance(clause.this, exp.Unnest):
-            return self._unnested(_ONE_ROW, Scope(()), clause.this, outer=False)
+            return self._unnested(ONE_ROW, Scope(()), clause.this, outer=False)
         rel, source = self._relation(clause.this)
         scope = Scope((source,))
         for join in node.args.get("joins") or ():
@@ -122,15 +124,15 @@ class SourceResolver:
                 return self._unnested(rel, scope, inside, outer=side == "LEFT")
             if isinstance(inside, _CALLS):
                 if side == "LEFT" and not always:
-                    refuse("LEFT JOIN LATERAL TABLE with a condition", join.sql()[:100])
+                    refuse("LEFT JOIN LATERAL TABLE with a condition", to_sql(join)[:100])
                 made = self._correlated(rel, scope, inside, alias, outer=side == "LEFT")
                 return made if condition is None or always else self._filtered(*made, condition)
-        refuse("a join", join.sql()[:100])
+        refuse("a join", to_sql(join)[:100])
 
     def _filtered(self, rel: Rel, scope: Scope, tree: exp.Expr) -> tuple[Rel, Scope]:
         condition = self._queries.converter(scope).expression(tree)
         if not isinstance(condition.type, BooleanType):
-            raise SqlValidationError(f"ON needs a condition, not {condition.type}: {tree.sql()}")
+            raise SqlValidationError(f"ON needs a condition, not {condition.type}: {to_sql(tree)}")
         names = tuple(column.name for column in rel.columns)
         return Calc(rel, names, tuple(map(reference, rel.columns)), condition), scope
 
@@ -150,7 +152,7 @@ class SourceResolver:
         expression = self._queries.converter(scope).expression(tree)
         added = _columns_of_elements(expression.type)
         if added is None:
-            raise SqlValidationError(f"UNNEST takes an ARRAY, MAP or MULTISET: {tree.sql()}")
+            raise SqlValidationError(f"UNNEST takes an ARRAY, MAP or MULTISET: {to_sql(tree)}")
         ordinality = bool(node.args.get("offset"))
         if ordinality:
             added = (*added, Column("ORDINALITY", INT.with_nullable(False)))
@@ -162,8 +164,15 @@ class SourceResolver:
         return made, Scope((*scope.sources, source))
 
     def _relation(self, node: exp.Expr) -> tuple[Rel, Source]:
+        try:
+            return self._named(node)
+        except PLACED as error:
+            add_place(error, node)
+            raise
+
+    def _named(self, node: exp.Expr) -> tuple[Rel, Source]:
         if isinstance(node, JoinTree):
-            refuse("a join", node.sql()[:100])
+            refuse("a join", to_sql(node)[:100])
         rel, default = self._rows(node)
         alias = node.args.get("alias")
         names = tuple(column.name for column in rel.columns)
@@ -181,7 +190,7 @@ class SourceResolver:
         """Return a relation, and the name that its columns may be called by without an alias."""
         match node:
             case exp.Subquery() | exp.Select() | exp.SetOperation() | exp.Paren():
-                return self._queries.query(node), None
+                return self._queries.subquery(node), None
             case exp.Values():
                 return self._queries.values(node), None
             case PlanTable():
@@ -195,17 +204,17 @@ class SourceResolver:
                 return self._table(node)
             case RowPattern():
                 refuse("MATCH_RECOGNIZE")
-        refuse("this kind of table", node.sql()[:100])
+        refuse("this kind of table", to_sql(node)[:100])
 
     def _only_correlated(self, node: exp.Expr) -> Rel:
         """Return the rows of a table function that is called once, with constants."""
-        made, scope = self._correlated(_ONE_ROW, Scope(()), node, None, outer=False)
+        made, scope = self._correlated(ONE_ROW, Scope(()), node, None, outer=False)
         columns = scope.columns
         return Calc(made, tuple(each.name for each in columns), tuple(map(reference, columns)))
 
     def _table(self, node: exp.Table) -> tuple[Rel, str]:
         if node.args.get("version"):
-            refuse("FOR SYSTEM_TIME AS OF", node.sql())
+            refuse("FOR SYSTEM_TIME AS OF", to_sql(node))
         path = [part.name for part in node.parts]
         if len(path) == 1 and path[0] in self._queries.ctes:
             return self._queries.ctes[path[0]], path[0]
@@ -252,7 +261,7 @@ class SourceResolver:
         for each in data.args.get("partition_by") or ():
             found = converter.expression(each)
             if not isinstance(found, ColumnRef):
-                refuse(f"PARTITION BY {each.sql()} in {name}")
+                refuse(f"PARTITION BY {to_sql(each)} in {name}")
             keys.append(found.name)
         if keys and name != "SESSION":
             refuse(f"PARTITION BY in {name}")
@@ -264,7 +273,7 @@ def length_ms(queries: Queries, node: exp.Expr, name: str) -> int:
     found = queries.converter(Scope(())).expression(node)
     if not isinstance(found, Literal) or not isinstance(found.type, SecondIntervalType):
         raise SqlValidationError(
-            f"{name} needs constant intervals up to days, not {node.sql()}",
+            f"{name} needs constant intervals up to days, not {to_sql(node)}",
             hint="INTERVAL '10' MINUTE",
         )
     return int(found.value)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headrace.common.changelog_mode import ChangelogMode, union
-from headrace.sql.rel import Aggregate, ChangelogNormalize, Rel, Scan, StreamScan
+from headrace.operators.columns.set_operation import changes_of
+from headrace.sql.aggregates.table import KEY_VALUE
+from headrace.sql.rel import (
+    Aggregate,
+    ChangelogNormalize,
+    Rel,
+    Scan,
+    SetOperation,
+    StreamScan,
+)
 
 ScanMode = Callable[[Scan], ChangelogMode]
 """Gives the mode of a table's connector."""
@@ -32,9 +41,16 @@ def changelog_mode(rel: Rel, scan_mode: ScanMode, batch: bool) -> ChangelogMode:
         return ChangelogMode.all()
     if isinstance(rel, Aggregate):
         given = changelog_mode(rel.input, scan_mode, batch)
-        if not rel.calls and given == INSERTS:
+        changes = any(call.function != KEY_VALUE.name for call in rel.calls)
+        if not changes and given == INSERTS:
             return INSERTS  # of equal rows the first one stays
         return ChangelogMode.all()
+    if isinstance(rel, SetOperation):
+        found = changes_of(
+            rel.kind, [changelog_mode(each, scan_mode, batch) for each in rel.inputs]
+        )
+        assert found is not None, "every relation has a mode"
+        return found
     modes = [changelog_mode(each, scan_mode, batch) for each in rel.inputs]
     found = union(modes) if modes else INSERTS
     assert found is not None, "every relation has a mode"

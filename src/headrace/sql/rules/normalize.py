@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.errors import SqlValidationError
-from headrace.sql.expressions import ColumnRef, Expression, columns_of, transform
+from headrace.sql.expressions import ColumnRef, Expression, columns_of, implementations, transform
+from headrace.sql.projection import reads
 from headrace.sql.rel import (
     Calc,
     ChangelogNormalize,
@@ -72,7 +73,7 @@ def _filtered(rel: Rel, condition: Expression) -> Rel | None:
     So a row that no longer meets the condition is deleted, and one that begins to is inserted.
     """
     if isinstance(rel, ChangelogNormalize) and rel.condition is None:
-        return replace(rel, condition=condition)
+        return None if _stays_above(condition) else replace(rel, condition=condition)
     if not isinstance(rel, Calc) or rel.condition is not None:
         return None
     sources = dict(zip(rel.names, rel.expressions, strict=True))
@@ -82,6 +83,12 @@ def _filtered(rel: Rel, condition: Expression) -> Rel | None:
 
     below = _filtered(rel.input, transform(condition, inlined))
     return None if below is None else replace(rel, input=below)
+
+
+def _stays_above(condition: Expression) -> bool:
+    """Return whether a condition needs more than rows, which only a ``Calc`` has."""
+    varies = reads([condition], chance=True) or reads([condition], chance=False)
+    return varies or bool(implementations([condition]))
 
 
 def _with_columns_read(rel: Rel) -> Rel:

@@ -16,7 +16,9 @@ from headrace.operators.columns.calc import BatchFunction, CalcSpec
 from headrace.operators.columns.changelog_normalize import ChangelogNormalizeSpec
 from headrace.operators.columns.constraints import NotNullSpec
 from headrace.operators.columns.group_aggregate import GroupAggregateSpec
+from headrace.operators.columns.set_operation import SetOperationSpec
 from headrace.operators.columns.sort import LimitSpec, SortSpec
+from headrace.operators.columns.time_sort import TimeSortSpec
 from headrace.operators.columns.window_aggregate import WindowAggregateSpec
 from headrace.operators.columns.window_sessions import SessionAggregateSpec
 from headrace.operators.columns.window_zones import LocalTime
@@ -24,7 +26,6 @@ from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.operator import OperatorSpec
 from headrace.sql.aggregates.table import find_aggregate, make_accumulator
 from headrace.sql.expressions import Call, Expression, PythonCall, walk
-from headrace.sql.functions.table import FUNCTIONS
 from headrace.sql.projection import Projection
 from headrace.sql.python_function import AggregateImplementation, PythonFunction, Signature
 from headrace.sql.refusals import refuse
@@ -40,6 +41,7 @@ from headrace.sql.rel import (
     OverInput,
     Rel,
     Scan,
+    SetOperation,
     Sort,
     StreamScan,
     Union,
@@ -55,6 +57,8 @@ from headrace.sql.repeating import AssignedWindows, Correlated, GroupingSets, Un
 from headrace.sql.rules.changelog import INSERTS, changelog_mode
 from headrace.sql.rules.normalize import with_normalized_sources
 from headrace.sql.rules.one_group import ALL, with_a_group, with_constant_key
+from headrace.sql.rules.sides import SIDE, with_side
+from headrace.sql.rules.time_order import check_time_order
 from headrace.sql.rules.windows import with_window_aggregates
 from headrace.sql.types import BOOLEAN, SqlType, TimestampLtzType
 from headrace.table._planning.watermarks import WATERMARK, constant_delay_ms, strategy_of
@@ -164,6 +168,8 @@ class Lowering:
                 return self._session_rows(rel)
             case Sort():
                 return self._sort(rel)
+            case SetOperation():
+                return self._set_operation(rel)
             case Union():
                 first, *others = [self.lower(part) for part in rel.parts]
                 return first.union(*others) if others else first
@@ -211,8 +217,6 @@ class Lowering:
     def _calc(self, rel: Calc, time: str | None = None) -> DataStream:
         columns = rel.input.columns
         computed = rel.expressions if rel.condition is None else (*rel.expressions, rel.condition)
-        for each in computed:
-            _refuse_random(each)
         self._check_deterministic(rel, computed)
         function = Projection(columns, rel.names, rel.expressions, rel.condition, self._time_zone)
         spec = CalcSpec(function, arrow_schema(columns), time)
@@ -303,7 +307,6 @@ class Lowering:
     def _normalized(self, rel: ChangelogNormalize) -> DataStream:
         columns, condition = rel.columns, None
         if rel.condition is not None:
-            _refuse_random(rel.condition)
             condition = Projection(columns, (_THERE,), (rel.condition,), None, self._time_zone)
         if self.ttl_ms:
             refuse("rows by key with table.exec.state.ttl")
@@ -318,16 +321,37 @@ class Lowering:
         schema = arrow_schema(before.columns)
         if self._batch:
             spec: OperatorSpec = SortSpec(rel.keys, rel.offset, rel.limit, schema)
-        elif rel.keys or rel.limit is None:
-            refuse("ORDER BY in a stream")
+        elif rel.keys and (rel.limit is not None or rel.offset):
+            refuse("ORDER BY with LIMIT or OFFSET in a stream (Top-N)")
         elif self.mode(rel.input) != INSERTS:
-            refuse("LIMIT of rows that change in a stream")
+            refuse(f"{'ORDER BY' if rel.keys else 'LIMIT'} of rows that change in a stream")
+        elif rel.keys:
+            check_time_order(rel)
+            spec = TimeSortSpec(rel.keys, schema)
+        elif rel.limit is None:
+            refuse("OFFSET without LIMIT in a stream")
         elif self.ttl_ms:
             refuse("LIMIT in a stream with table.exec.state.ttl")
         else:
             spec = LimitSpec(rel.offset, rel.limit, schema)
         stream = self._keyed(before, (ALL,), spec, rel)
         return self._select(stream, before.columns, rel.columns)
+
+    def _set_operation(self, rel: SetOperation) -> DataStream:
+        sided = Union((with_side(rel.left, left=True), with_side(rel.right, left=False)))
+        if self.ttl_ms:
+            refuse(f"{rel.kind} with table.exec.state.ttl")
+        spec = SetOperationSpec(
+            rel.kind,
+            rel.all,
+            SIDE,
+            arrow_schema(sided.columns),
+            arrow_schema(rel.columns),
+            emits="last" if self._batch else "each",
+        )
+        keys = tuple(column.name for column in rel.columns)
+        stream = self._keyed(sided, keys, spec, rel)
+        return stream.set_description(f"{rel.kind}{' ALL' if rel.all else ''}")
 
     def _window_aggregate(self, rel: WindowAggregate) -> DataStream:
         given = self.mode(rel.input)
@@ -412,14 +436,6 @@ class Lowering:
 
 def _implementation(function: PythonFunction) -> AggregateImplementation:
     return cast(AggregateImplementation, function.implementation)
-
-
-def _refuse_random(expression: Expression) -> None:
-    """Refuse what would give other values when a micro-batch is repeated."""
-    for each in walk(expression):
-        function = FUNCTIONS.get(each.function) if isinstance(each, Call) else None
-        if function is not None and not (function.deterministic or function.of_session):
-            refuse(f"the function {function.name}, which gives another value at each call,")
 
 
 def _chosen(columns: Columns, names: Sequence[str]) -> Columns:

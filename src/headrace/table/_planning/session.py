@@ -112,7 +112,9 @@ class SqlSession:
         current = (self.catalogs.current_catalog, self.catalogs.current_database)
         names = database or current
         functions = _Functions(self.catalogs, names)
-        return QueryResolver(_Relations(self, names), self.batch, functions=functions)
+        return QueryResolver(
+            _Relations(self, names), self.batch, self.time_zone, functions=functions
+        )
 
     def relation(self, path: ObjectPath, hints: Mapping[str, str]) -> Rel:
         """Return the plan of a table or a view."""

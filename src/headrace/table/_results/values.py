@@ -31,12 +31,10 @@ def python_value(value: Any, kind: SqlType) -> Any:
     match kind:
         case MapType():
             pairs = value.items() if isinstance(value, dict) else value
-            return {
-                python_value(key, kind.key): python_value(each, kind.value) for key, each in pairs
-            }
+            return {_key(key, kind.key): python_value(each, kind.value) for key, each in pairs}
         case MultisetType():
             pairs = value.items() if isinstance(value, dict) else value
-            return {python_value(key, kind.element): count for key, count in pairs}
+            return {_key(key, kind.element): count for key, count in pairs}
         case ArrayType():
             return [python_value(each, kind.element) for each in value]
         case RowType():
@@ -48,5 +46,10 @@ def python_value(value: Any, kind: SqlType) -> Any:
                 )
             )
         case BytesType():
-            return bytearray(value)
+            return bytearray(value)  # as Java's arrays of bytes are unpickled
     return value
+
+
+def _key(value: Any, kind: SqlType) -> Any:
+    """Return the key of a dict: bytes as such, for a bytearray is none."""
+    return value if isinstance(kind, BytesType) else python_value(value, kind)

@@ -10,7 +10,7 @@ from typing import Any
 from headrace.datastream.connectors._dataframe_source import from_dataframe
 from headrace.datastream.connectors.dataframe import DataFrameSink
 from headrace.errors import SqlValidationError, UnsupportedError
-from headrace.operators.columns.calc import BatchFunction
+from headrace.operators.columns.calc import BatchContext, BatchFunction
 from headrace.runners.launch import spark_tables
 from headrace.sql.rel import Columns, arrow_schema
 from headrace.table._connectors.connector import TableRequest, TableSink, TableSource
@@ -79,13 +79,13 @@ class ColumnsOfSpark(BatchFunction):
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: vars(self)[each.name] for each in fields(self)}
 
-    def compile(self) -> Callable[[Any, int], tuple[Any, None]]:
+    def compile(self) -> Callable[[Any, BatchContext], tuple[Any, None]]:
         """Return the function, for one task."""
         import pyarrow as pa
 
         schema = self.schema
 
-        def convert(batch: Any, _: int) -> tuple[Any, None]:
+        def convert(batch: Any, _: BatchContext) -> tuple[Any, None]:
             arrays = [batch.column(each.name).cast(each.type) for each in schema]
             if not arrays:
                 raise SqlValidationError("a table has at least one column")

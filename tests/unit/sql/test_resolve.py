@@ -1,0 +1,97 @@
+"""Queries without tables: what they mean, and where they are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from headrace.errors import CatalogError, HeadraceError, SqlValidationError, UnsupportedError
+from headrace.sql.constant_rows import ConstantRows, is_constant
+from headrace.sql.parsing import parse
+from headrace.sql.rel import Rel
+from headrace.sql.resolve.query import QueryResolver
+from headrace.sql.statements import Query
+
+pytest.importorskip("sqlglot")
+
+
+class NoTables:
+    def find(self, path: Sequence[str], hints: Mapping[str, str]) -> Rel:
+        raise CatalogError(f"there is no table {path[-1]}")
+
+
+def resolved(text: str, batch: bool = True) -> Rel:
+    (statement,) = parse(text)
+    assert isinstance(statement, Query)
+    return QueryResolver(NoTables(), batch).resolve(statement.tree)
+
+
+def rows(text: str) -> list[tuple[Any, ...]]:
+    return ConstantRows().rows(resolved(text))
+
+
+T = "(VALUES (1, 'a'), (2, 'b'), (2, 'b'), (CAST(NULL AS INT), 'c')) AS t(n, s)"
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (f"SELECT n FROM {T} ORDER BY n DESC LIMIT 2", [(2,), (2,)]),
+        (f"SELECT s, COUNT(*) AS c FROM {T} GROUP BY s ORDER BY s", [("a", 1), ("b", 2), ("c", 1)]),
+        (f"SELECT COUNT(*), SUM(n) FROM {T} WHERE n > 5", [(0, None)]),
+        (f"SELECT DISTINCT n FROM {T} WHERE n > 1", [(2,)]),
+        (f"SELECT s FROM {T} EXCEPT ALL SELECT 'b'", [("a",), ("b",), ("c",)]),
+        (f"SELECT s FROM {T} INTERSECT SELECT 'b'", [("b",)]),
+        ("SELECT e FROM UNNEST(ARRAY[3, 4]) AS u(e)", [(3,), (4,)]),
+        (f"SELECT s FROM {T} ORDER BY n + 1 NULLS LAST, s DESC LIMIT 1 OFFSET 3", [("c",)]),
+        ("SELECT 1 IN (SELECT 1), 2 > ALL (SELECT 1), EXISTS (SELECT 1)", [(True, True, True)]),
+        ("SELECT (SELECT 1 FROM (VALUES (1)) AS v(x) WHERE x > 1)", [(None,)]),
+        ("SELECT (1, 2) IN ((1, 3), (1, 2)), (1, 2) IN (SELECT 1, 3)", [(True, False)]),
+    ],
+)
+def test_rows_of_constants(query: str, expected: list[tuple[Any, ...]]) -> None:
+    assert rows(query) == expected
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT RAND()", "VALUES (CURRENT_TIMESTAMP)", "SELECT UUID() FROM (VALUES (1))"]
+)
+def test_what_varies_is_no_constant(query: str) -> None:
+    assert not is_constant(resolved(query))
+
+
+@pytest.mark.parametrize(
+    ("query", "error", "position", "words"),
+    [
+        (f"SELECT m\nFROM {T}", SqlValidationError, "line 1, column 8", "'m' not found"),
+        (f"SELECT n,\n  UPER(s) FROM {T}", SqlValidationError, "line 2, column 3", "UPER"),
+        ("SELECT 1 FROM nope", CatalogError, "line 1, column 15", "nope"),
+        (f"SELECT n FROM {T}\nORDER BY 2", SqlValidationError, "line 2, column 10", "1 columns"),
+        ("SELECT (SELECT 1, 2)", SqlValidationError, "line 1, column 8", "one column"),
+        ("SELECT (SELECT x FROM (VALUES (1), (2)) AS v(x))", SqlValidationError, "", "one row"),
+        (f"SELECT n FROM {T} WHERE EXISTS (SELECT t.n)", UnsupportedError, "column 111", "around"),
+        (f"SELECT DISTINCT s FROM {T} ORDER BY n", SqlValidationError, "", "DISTINCT"),
+        ("SELECT 1 = '1'", SqlValidationError, "line 1, column 8", "a number and a text"),
+        ("SELECT 1 / 0", SqlValidationError, "line 1, column 8", "Division by zero"),
+        ("SELECT 99999999999999999999", SqlValidationError, "line 1, column 8", "out of range"),
+        (f"SELECT MAX(ARRAY[n]) FROM {T}", SqlValidationError, "column 8", "MAX does not take"),
+        (f"SELECT 1, PERCENTILE(n, n) FROM {T}", SqlValidationError, "column 11", "a constant"),
+        (f"SELECT n, s FROM {T} GROUP BY n", SqlValidationError, "column 11", "not being grouped"),
+    ],
+)
+def test_errors_say_what_and_where(
+    query: str, error: type[HeadraceError], position: str, words: str
+) -> None:
+    with pytest.raises(error) as caught:
+        resolved(query)
+    assert words in caught.value.message
+    assert position in caught.value.where["position"]
+
+
+def test_aggregates_of_batches_only() -> None:
+    query = f"SELECT APPROX_COUNT_DISTINCT(s) FROM {T}"
+    assert rows(query) == [(3,)]
+    with pytest.raises(UnsupportedError, match="APPROX_COUNT_DISTINCT in a stream"):
+        resolved(query, batch=False)
