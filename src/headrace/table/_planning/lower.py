@@ -339,7 +339,7 @@ class Lowering:
 
     def _set_operation(self, rel: SetOperation) -> DataStream:
         sided = Union((with_side(rel.left, left=True), with_side(rel.right, left=False)))
-        if self.ttl_ms:
+        if self.ttl_ms and not self._batch:
             refuse(f"{rel.kind} with table.exec.state.ttl")
         spec = SetOperationSpec(
             rel.kind,
