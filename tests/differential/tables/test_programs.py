@@ -26,10 +26,7 @@ DEVIATIONS = {
     "creating/a_statement_makes_a_table": "a schema does not show formulas of computed columns",
     "descriptions/a_schema": "a type that was given as a text has no brackets",
     "descriptions/expressions": "expressions are shown as SQL, not as calls",
-    "names/shown_by_statements": "cells of DESCRIBE without a value are NULL here, and empty there",
     "results/print_of_a_batch": "the columns are as wide as their values",
-    "sets/intersect": "INTERSECT is not supported",
-    "sets/minus": "EXCEPT is not supported",
     "streams/upserts": "PyFlink does not read the mode where no schema is given",
     "windows/tumbling": "borders of windows are NOT NULL, and their names count from 1",
 }

@@ -90,6 +90,7 @@ from headrace.sql.types import (
             ),
         ),
         ("NULL", NullType()),
+        ("DECIMAL(39)", DecimalType(38)),
     ],
 )
 def test_a_name(name: str, kind: SqlType) -> None:
@@ -107,7 +108,7 @@ def test_lengths_in_statements_are_the_greatest() -> None:
     [
         ("INTT", "no type 'INTT'; did you mean INT?"),
         ("TEXT", "STRING is one"),
-        ("DECIMAL(39)", "between 1 and 38"),
+        ("DECIMAL(0)", "at least 1"),
         ("DECIMAL(5, 6)", "between 0 and 5"),
         ("TIMESTAMP(10)", "between 0 and 9"),
         ("VARCHAR(0)", "between 1 and"),

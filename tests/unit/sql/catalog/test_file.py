@@ -218,7 +218,7 @@ TYPES_OF_COLUMNS = st.recursive(
         [
             *("INT", "BIGINT NOT NULL", "DECIMAL(10, 2)", "STRING", "BYTES", "CHAR(3)", "DATE"),
             *("TIME(3)", "TIMESTAMP(3)", "TIMESTAMP_LTZ(6) NOT NULL", "DOUBLE", "BOOLEAN"),
-            *("VARCHAR(7)", "BINARY(2)", "TINYINT", "FLOAT", "INTERVAL DAY TO SECOND"),
+            *("VARCHAR(7)", "BINARY(2)", "TINYINT", "FLOAT"),
         ]
     ),
     lambda kinds: st.one_of(
@@ -240,11 +240,12 @@ def create_table(draw: st.DrawFn) -> str:
     """A CREATE TABLE of any shape."""
     names = draw(st.lists(NAMES, min_size=2, max_size=5, unique=True))
     columns = []
-    for name in names:
+    for number, name in enumerate(names):
         comment = draw(st.one_of(st.none(), TEXTS))
         tail = "" if comment is None else f" COMMENT {text(comment)}"
         kind = draw(TYPES_OF_COLUMNS)
-        shape = draw(st.sampled_from(["{}", "{} METADATA", "{} METADATA FROM 'k''' VIRTUAL"]))
+        shapes = ["{}", "{} METADATA", f"{{}} METADATA FROM 'k''{number}' VIRTUAL"]
+        shape = draw(st.sampled_from(shapes))
         columns.append(f"{quote_name(name)} {shape.format(kind)}{tail}")
     if draw(st.booleans()):
         columns.append("`computed x` AS CASE WHEN 1 > 0 THEN 'a;' ELSE /* c */ 'b' END")
