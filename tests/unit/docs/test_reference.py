@@ -12,6 +12,7 @@ from headrace.common._unsupported import reason_of
 from scripts import reference
 
 MODULES = [path for path in reference.public_modules() if reference.declared(path)]
+PAGES = sorted({*reference.PAGES.rglob("*.md")} - {reference.SQL_FUNCTIONS})
 _DIRECTIVE = re.compile(r"^::: ([\w.]+)\.(\w+)$", re.MULTILINE)
 _REFUSED = re.compile(r"^\| `(\w+)` \| (.+) \|$", re.MULTILINE)
 _CODE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -21,7 +22,7 @@ _CODE = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 def described() -> dict[tuple[str, int], list[Path]]:
     """The pages on which each object stands, under a name; equal objects are one."""
     found: dict[tuple[str, int], list[Path]] = {}
-    for page in sorted(reference.PAGES.rglob("*.md")):
+    for page in PAGES:
         text = page.read_text("utf-8")
         module = text.partition("\n")[0].removeprefix("# ")
         names = [*_DIRECTIVE.findall(text), *((module, name) for name, _ in _REFUSED.findall(text))]
@@ -58,7 +59,7 @@ def test_a_modules_page_shows_the_import_of_its_names() -> None:
 def test_names_that_do_not_work_say_why() -> None:
     rows = [
         (name, reason, reason_of(getattr(import_module(text.partition("\n")[0][2:]), name)))
-        for text in (page.read_text("utf-8") for page in reference.PAGES.rglob("*.md"))
+        for text in (page.read_text("utf-8") for page in PAGES)
         for name, reason in _REFUSED.findall(text)
     ]
     assert len(rows) > 40

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pytest
 
 from headrace.common.types import RowKind, row_of
+from headrace.operators.columns.calc import BatchContext
 from headrace.operators.columns.changelog_normalize import (
     ChangelogNormalizeOperator,
     ChangelogNormalizeSpec,
@@ -49,8 +50,8 @@ class AtLeast:
     least: float
     summary: str = ""
 
-    def compile(self) -> Callable[[Any, int], tuple[Any, Any]]:
-        def compute(batch: Any, _: int) -> tuple[Any, Any]:
+    def compile(self) -> Callable[[Any, BatchContext], tuple[Any, Any]]:
+        def compute(batch: Any, _: BatchContext) -> tuple[Any, Any]:
             there = pc.greater_equal(batch.column("v"), self.least)
             return pa.RecordBatch.from_arrays([there], names=["there"]), None
 
