@@ -43,17 +43,20 @@ def columns_of_rows(
     )
 
 
-class ColumnOperator(Operator):
+class GatheringOperator(Operator):
     """Takes columns; rows are gathered until the chunk, or the watermark's time, is over."""
 
-    def __init__(self, schema: Any) -> None:
-        self._schema = schema
-        self._rows: list[Row] = []
+    def __init__(self) -> None:
+        self._rows: list[Any] = []
         self._times: list[int | None] = []
 
     @abstractmethod
     def take(self, columns: Columns) -> None:
         """Process columns, and emit what they give by ``self.outputs``."""
+
+    @abstractmethod
+    def take_rows(self, rows: list[Any], times: list[int | None]) -> None:
+        """Process rows and their timestamps."""
 
     def bind(self, outputs: Outputs) -> Push:
         self.outputs = outputs
@@ -68,7 +71,7 @@ class ColumnOperator(Operator):
 
         return push
 
-    def _gather(self, value: Row, timestamp: int | None) -> None:
+    def _gather(self, value: Any, timestamp: int | None) -> None:
         self._rows.append(value)
         self._times.append(timestamp)
         if len(self._rows) >= MAX_ROWS:
@@ -78,7 +81,7 @@ class ColumnOperator(Operator):
         if self._rows:
             rows, self._rows = self._rows, []
             times, self._times = self._times, []
-            self.take(columns_of_rows(rows, times, self._schema))
+            self.take_rows(rows, times)
 
     def tick(self) -> None:
         self._flush()
@@ -94,6 +97,17 @@ class ColumnOperator(Operator):
         """Drop the rows of a failed task run."""
         self._rows.clear()
         self._times.clear()
+
+
+class ColumnOperator(GatheringOperator):
+    """Takes columns; rows become columns."""
+
+    def __init__(self, schema: Any) -> None:
+        super().__init__()
+        self._schema = schema
+
+    def take_rows(self, rows: list[Any], times: list[int | None]) -> None:
+        self.take(columns_of_rows(rows, times, self._schema))
 
 
 class KeyedColumnOperator(StatefulOperator):

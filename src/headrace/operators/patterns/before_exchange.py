@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
-from headrace.operators.columns.gathering import MAX_ROWS
+from headrace.operators.columns.gathering import GatheringOperator
 from headrace.operators.patterns.conditions import Condition
 from headrace.operators.patterns.over_columns import (
     AnsweringContext,
@@ -20,13 +20,13 @@ from headrace.operators.patterns.over_columns import (
     ColumnConditions,
 )
 from headrace.operators.patterns.shortcut import Check, any_holds, selection
-from headrace.runtime.loops import Push, Step
-from headrace.runtime.operator import Operator, OperatorSpec, Outputs, PushWatermark, Traits
+from headrace.runtime.loops import Step
+from headrace.runtime.operator import Operator, OperatorSpec, PushWatermark, Traits
 from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:
     from headrace.operators.patterns.over_columns import AnswerArray, Flags
-    from headrace.runtime.columns.batch import Columns, PushColumns
+    from headrace.runtime.columns.batch import Columns
 
 
 @dataclass(frozen=True)
@@ -98,53 +98,29 @@ class RelevantEventsOperator(_SendersOperator):
         return Step(("node = $node", condition), names, forwards_record=True)
 
 
-class RelevantColumnsOperator(_SendersOperator):
-    """Asks conditions over columns for a block of events; rows are gathered until there is one.
+class RelevantColumnsOperator(_SendersOperator, GatheringOperator):
+    """Asks conditions over columns for a block of events.
 
     Events that came as rows are sent as they came.
     """
 
     def __init__(self, spec: RelevantEventsSpec, answers: Answers) -> None:
-        super().__init__(spec)
+        _SendersOperator.__init__(self, spec)
+        GatheringOperator.__init__(self)
         self._answers = answers
         self._select = selection(spec.conditions, AnsweringContext(answers))
-        self._values: list[Any] = []
-        self._times: list[int | None] = []
 
-    def bind(self, outputs: Outputs) -> Push:
-        self.outputs = outputs
-        return self._gather
-
-    def bind_columns(self, outputs: Outputs) -> PushColumns:
-        self.outputs = outputs
-
-        def push(columns: Columns) -> None:
-            self._flush()
-            self._take_columns(columns)
-
-        return push
-
-    def _gather(self, value: Any, timestamp: int | None) -> None:
-        self._values.append(value)
-        self._times.append(timestamp)
-        if len(self._values) >= MAX_ROWS:
-            self._flush()
-
-    def _flush(self) -> None:
-        if not self._values:
-            return
-        values, self._values = self._values, []
-        times, self._times = self._times, []
-        relevant = self._relevant(values, self._answers.of_records(values))
+    def take_rows(self, rows: list[Any], times: list[int | None]) -> None:
+        relevant = self._relevant(rows, self._answers.of_records(rows))
         if self._spec.may_be_late:
             for place, timestamp in enumerate(times):
                 if timestamp is None or timestamp <= self.watermark_ms:
                     relevant[place] = True
         push = self.outputs.main
         for place in relevant.nonzero()[0].tolist():
-            push(values[place], times[place])
+            push(rows[place], times[place])
 
-    def _take_columns(self, columns: Columns) -> None:
+    def take(self, columns: Columns) -> None:
         relevant = self._relevant(columns, self._answers.of_columns(columns))
         if self._spec.may_be_late:
             import pyarrow.compute as pc
@@ -173,18 +149,11 @@ class RelevantColumnsOperator(_SendersOperator):
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
         self._flush()
-        super().watermark(watermark, idle, push_watermark)
-
-    def tick(self) -> None:
-        self._flush()
-
-    def complete(self) -> None:
-        self._flush()
+        _SendersOperator.watermark(self, watermark, idle, push_watermark)
 
     def restore(self, state: int | None) -> None:
-        super().restore(state)
-        self._values.clear()
-        self._times.clear()
+        _SendersOperator.restore(self, state)
+        GatheringOperator.restore(self, state)
 
 
 def _tolerant(check: Check) -> Callable[[Any], Any]:
