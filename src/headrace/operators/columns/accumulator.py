@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
-
-from headrace.runtime.user_function import UserFunction, copy_function_object
 
 
 class Accumulator(Protocol):
@@ -37,19 +35,3 @@ class Aggregated:
     accumulator: Accumulator
     arguments: tuple[str, ...]
     filter: str | None = None
-
-
-def functions_of(aggregates: tuple[Aggregated, ...]) -> tuple[UserFunction, ...]:
-    """Return the functions of users among aggregates, which are opened and closed."""
-    accumulators = (each.accumulator for each in aggregates)
-    return tuple(UserFunction(each, "add") for each in accumulators if hasattr(each, "open"))
-
-
-def with_own_functions(aggregates: tuple[Aggregated, ...]) -> tuple[Aggregated, ...]:
-    """Return aggregates whose functions of users are a task's own."""
-    return tuple(
-        replace(each, accumulator=copy_function_object(each.accumulator))
-        if hasattr(each.accumulator, "open")
-        else each
-        for each in aggregates
-    )

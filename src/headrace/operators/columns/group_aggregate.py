@@ -6,13 +6,13 @@ later one retracts them and gives new ones, if they differ; with the last row th
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 from headrace.common.changelog_mode import ChangelogMode
-from headrace.operators.columns.accumulator import Aggregated, functions_of, with_own_functions
+from headrace.operators.columns.accumulator import Aggregated
+from headrace.operators.columns.aggregate_spec import AggregatesSpec
 from headrace.operators.columns.group_rows import RowGroupOperator
 from headrace.operators.columns.group_vectors import VectorGroupOperator
 from headrace.operators.columns.local_aggregate import LocalAggregateSpec
@@ -21,14 +21,13 @@ from headrace.runtime.operator import (
     Combiner,
     Emits,
     Operator,
-    OperatorSpec,
     Traits,
 )
 from headrace.runtime.user_function import UserFunction
 
 
 @dataclass(frozen=True)
-class GroupAggregateSpec(OperatorSpec):
+class GroupAggregateSpec(AggregatesSpec):
     """``keys``: columns of the input. ``schema``: of the input; ``result``: of keys and results.
 
     ``retracts``: whether rows of the input may be taken back. ``updates_before``: whether something
@@ -65,15 +64,6 @@ class GroupAggregateSpec(OperatorSpec):
             return None
         local = LocalAggregateSpec(self.keys, self.aggregates, self.schema, self.retracts)
         return Combiner(local, replace(self, gets_partials=True), sends_partials=False)
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return functions_of(self.aggregates)
-
-    def copied(self) -> Self:
-        made = copy.copy(self)
-        vars(made)["aggregates"] = with_own_functions(self.aggregates)
-        return made
 
     def build(self) -> Operator:
         vectors = self._vectors()

@@ -6,15 +6,15 @@ its end, from its slices. There are no timers: what is due follows from the slic
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.watermark_strategy import MAX_WATERMARK
-from headrace.operators.columns.accumulator import Aggregated, functions_of, with_own_functions
+from headrace.operators.columns.accumulator import Aggregated
+from headrace.operators.columns.aggregate_spec import AggregatesSpec
 from headrace.operators.columns.gathering import KeyedColumnOperator, retracted
 from headrace.operators.columns.vectors import PARTIAL, VectorAggregates
 from headrace.operators.columns.window_contents import (
@@ -36,7 +36,6 @@ from headrace.runtime.operator import (
     Combiner,
     NodeProgram,
     Operator,
-    OperatorSpec,
     PushWatermark,
     Traits,
 )
@@ -52,7 +51,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class WindowAggregateSpec(OperatorSpec):
+class WindowAggregateSpec(AggregatesSpec):
     """``schema``: of the input; ``result``: of keys, results and ``borders``.
 
     ``retracts``: whether rows of the input may be taken back. ``gets_partials``: senders put rows
@@ -92,15 +91,6 @@ class WindowAggregateSpec(OperatorSpec):
             return None
         local = LocalWindowAggregateSpec(self.keys, self.windows, self.aggregates, self.schema)
         return Combiner(local, replace(self, gets_partials=True), sends_partials=False)
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return functions_of(self.aggregates)
-
-    def copied(self) -> Self:
-        made = copy.copy(self)
-        vars(made)["aggregates"] = with_own_functions(self.aggregates)
-        return made
 
     def build(self) -> Operator:
         return WindowAggregateOperator(self)

@@ -7,15 +7,15 @@ where the aggregates allow it and no row can be late.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from headrace.common._types.data import type_data
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.watermark_strategy import MAX_WATERMARK
-from headrace.operators.columns.accumulator import Aggregated, functions_of, with_own_functions
+from headrace.operators.columns.accumulator import Aggregated
+from headrace.operators.columns.aggregate_spec import AggregatesSpec
 from headrace.operators.columns.gathering import KeyedColumnOperator, retracted
 from headrace.operators.columns.group_rows import argument_rows
 from headrace.operators.columns.vectors import VectorAggregates
@@ -25,11 +25,10 @@ from headrace.operators.windows.general.operator import LATE_COUNTER
 from headrace.operators.windows.sessions import SESSIONS
 from headrace.operators.windows.windowing import missing_timestamp_error
 from headrace.runtime.context import TaskContext
-from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, PushWatermark, Traits
+from headrace.runtime.operator import NodeProgram, Operator, PushWatermark, Traits
 from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.kinds import VALUE
-from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +42,7 @@ Session = tuple[int, int, list[Any]]
 
 
 @dataclass(frozen=True)
-class SessionAggregateSpec(OperatorSpec):
+class SessionAggregateSpec(AggregatesSpec):
     """``schema``: of the input; ``result``: of keys, results and ``borders``. ``local``: sessions
     of local time. ``retracts``: whether rows of the input may be taken back."""
 
@@ -69,15 +68,6 @@ class SessionAggregateSpec(OperatorSpec):
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
         """Return inserts."""
         return ChangelogMode.insert_only()
-
-    @property
-    def functions(self) -> tuple[UserFunction, ...]:
-        return functions_of(self.aggregates)
-
-    def copied(self) -> Self:
-        made = copy.copy(self)
-        vars(made)["aggregates"] = with_own_functions(self.aggregates)
-        return made
 
     def build(self) -> Operator:
         return SessionAggregateOperator(self)
