@@ -12,7 +12,7 @@ from headrace.runtime.user_function import UserFunction, copy_function_object
 
 
 class AggregatesSpec(OperatorSpec):
-    """A spec whose aggregates may be functions of users: they are opened, and a task has its own."""
+    """A spec whose aggregates may be functions of users, of which each task has its own."""
 
     aggregates: tuple[Aggregated, ...]
 
