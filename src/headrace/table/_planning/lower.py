@@ -61,7 +61,12 @@ from headrace.sql.rules.sides import SIDE, with_side
 from headrace.sql.rules.time_order import check_time_order
 from headrace.sql.rules.windows import with_window_aggregates
 from headrace.sql.types import BOOLEAN, SqlType, TimestampLtzType
-from headrace.table._planning.watermarks import WATERMARK, constant_delay_ms, strategy_of
+from headrace.table._planning.watermarks import (
+    WATERMARK,
+    constant_delay_ms,
+    strategy_of,
+    with_options_of_table,
+)
 from headrace.table._planning.windows import SessionRows, check_aggregates, slices_of
 
 _THERE = "$there"
@@ -208,7 +213,8 @@ class Lowering:
             names.append(WATERMARK)
             expressions.append(rel.expression)  # type: ignore[arg-type]
         timed = self._calc(Calc(rel.input, tuple(names), tuple(expressions)), rel.column)
-        stream = timed.assign_timestamps_and_watermarks(strategy_of(delay_ms))
+        strategy = with_options_of_table(strategy_of(delay_ms), rel.input)
+        stream = timed.assign_timestamps_and_watermarks(strategy)
         if delay_ms is not None:
             return stream
         made = (*columns, Column(WATERMARK, rel.expression.type))

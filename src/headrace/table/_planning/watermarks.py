@@ -6,6 +6,8 @@ import datetime
 from functools import partial
 from typing import Any
 
+from headrace.common._options.values import ValueKind
+from headrace.common.time import Duration
 from headrace.common.types import Row
 from headrace.common.watermark_strategy import (
     BoundedOutOfOrderness,
@@ -14,8 +16,10 @@ from headrace.common.watermark_strategy import (
     WatermarkStrategy,
 )
 from headrace.sql.expressions import Call, ColumnRef, Literal
-from headrace.sql.rel import Watermark
+from headrace.sql.refusals import refuse
+from headrace.sql.rel import OverInput, Rel, Scan, Watermark
 from headrace.sql.types import SecondIntervalType
+from headrace.table._options import TableOption
 
 WATERMARK = "$watermark"
 """The column with the watermark of each row, where it is no constant time before the row's."""
@@ -42,6 +46,38 @@ def strategy_of(delay_ms: int | None) -> WatermarkStrategy:
     if delay_ms is None:
         return WatermarkStrategy.for_generator(RowWatermarks)
     return WatermarkStrategy(partial(BoundedOutOfOrderness, delay_ms - 1, before_late=True))
+
+
+_PREFIX = "scan.watermark."
+_IDLE = TableOption("scan.watermark.idle-timeout", ValueKind.DURATION)
+_EMIT = TableOption(
+    "scan.watermark.emit.strategy", ValueKind.CHOICE, choices=("on-event", "on-periodic")
+)
+
+
+def with_options_of_table(strategy: WatermarkStrategy, rel: Rel) -> WatermarkStrategy:
+    """Return the strategy with the options ``scan.watermark.*`` of the table that is read.
+
+    The strategy of emission makes no difference: late rows are those of a watermark for each row.
+
+    Raises:
+        SqlValidationError: an option has a wrong value.
+        UnsupportedError: it is another option of watermarks, such as those of alignment.
+    """
+    while isinstance(rel, OverInput):
+        rel = rel.input
+    if not isinstance(rel, Scan):
+        return strategy
+    for key, text in rel.options:
+        if key == _IDLE.key:
+            idle_ms = _IDLE.parse(text, rel.table[-1])
+            if idle_ms:
+                strategy = strategy.with_idleness(Duration.of_millis(idle_ms))
+        elif key == _EMIT.key:
+            _EMIT.parse(text, rel.table[-1])
+        elif key.startswith(_PREFIX):
+            refuse(f"the option {key} of a table")
+    return strategy
 
 
 class RowWatermarks(WatermarkGenerator):
