@@ -98,9 +98,8 @@ def test_words_are_completed_and_statements_come_back(terminal: PseudoTerminal) 
     assert "1 row in set" in terminal.wait_for("headrace> ")
     terminal.type("\x1b[A\x1b[A")
     terminal.wait_for("CREATE VIEW counted AS SELECT 1 AS a;")
-    terminal.interrupt()
-    terminal.wait_for("headrace> ")
-    terminal.type("quit\n")
+    # Not by Ctrl-C: readline does not see a signal while it reads a key.
+    terminal.type("\x15quit\n")
     assert terminal.end() == 0
 
 
