@@ -39,7 +39,7 @@ class SqlShell:
     """Runs statements in one environment.
 
     ``interactive``: a person reads the results in a terminal, so queries are shown as they change,
-    and jobs of INSERTs that fail are told of at once.
+    and jobs of INSERTs that fail are reported immediately.
     """
 
     def __init__(

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 MAX_BYTES = 128 << 20
-"""So much is put together by key before more is held."""
+"""So many bytes are buffered before they are merged by key."""
 
 
-class HeldPartials:
+class BufferedPartials:
     """The partial results of a micro-batch, or of a part of it; equal keys are put together.
 
     The keys are in the order of their first rows.
@@ -24,32 +24,32 @@ class HeldPartials:
 
     def __init__(self, vectors: VectorAggregates, keys: Sequence[str]) -> None:
         self._vectors, self._keys = vectors, keys
-        self._held: list[Any] = []
+        self._buffered: list[Any] = []
         self._bytes = 0
         self.received = 0
         """How many partial results were added."""
 
     def add(self, partials: Any) -> None:
         """Add the partial results of a block: a record batch."""
-        self._held.append(partials)
+        self._buffered.append(partials)
         self._bytes += partials.nbytes
         self.received += partials.num_rows
         if self._bytes >= MAX_BYTES:
             grouped = self._grouped()
             # Where keys hardly repeat, grouping them often would cost more than it saves.
-            self._held, self._bytes = [grouped], grouped.nbytes // 4
+            self._buffered, self._bytes = [grouped], grouped.nbytes // 4
 
     def _grouped(self) -> Any:
         import pyarrow as pa
 
-        return self._vectors.grouped(pa.Table.from_batches(self._held), self._keys)
+        return self._vectors.grouped(pa.Table.from_batches(self._buffered), self._keys)
 
     def pop(self) -> Any | None:
         """Return the partial results, one for each key, and forget them; None if there are none."""
-        found = self._grouped() if self._held else None
+        found = self._grouped() if self._buffered else None
         self.clear()
         return found
 
     def clear(self) -> None:
-        """Forget what is held."""
-        self._held, self._bytes, self.received = [], 0, 0
+        """Forget what is buffered."""
+        self._buffered, self._bytes, self.received = [], 0, 0

@@ -7,7 +7,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from headrace.operators.columns.changes import Changes, GroupShape, changed_rows
-from headrace.operators.columns.folding import HeldPartials
+from headrace.operators.columns.folding import BufferedPartials
 from headrace.operators.columns.gathering import (
     KeyedColumnOperator,
     columns_of_rows,
@@ -48,10 +48,10 @@ class VectorGroupOperator(KeyedColumnOperator):
         self._ttl = Ttl(shape.ttl_ms) if shape.ttl_ms else None
         (self._none,) = vectors.packed(vectors.zeros(1))
         self._gives_each = shape.emits == "each" and not shape.folds
-        self._held: HeldPartials | None = None
+        self._buffered: BufferedPartials | None = None
         """What the micro-batch has brought, if only the last change of each key is given."""
         if shape.emits == "each" and shape.folds:
-            self._held = HeldPartials(vectors, shape.keys)
+            self._buffered = BufferedPartials(vectors, shape.keys)
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         super().open(node, context, key_context)
@@ -59,25 +59,25 @@ class VectorGroupOperator(KeyedColumnOperator):
         context.states.declare_only(SLOT, expires=self._ttl is not None)
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
-        if self._held is None:
+        if self._buffered is None:
             super().process_columns(keys, columns)
         else:
-            self._hold(self._held, columns)
+            self._buffer(self._buffered, columns)
 
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
-        if self._held is None:
+        if self._buffered is None:
             super().process(keys, values, timestamps)
         else:
-            self._hold(self._held, columns_of_rows(values, timestamps, self._schema))
+            self._buffer(self._buffered, columns_of_rows(values, timestamps, self._schema))
 
-    def _hold(self, held: HeldPartials, columns: Columns) -> None:
+    def _buffer(self, buffered: BufferedPartials, columns: Columns) -> None:
         batch = columns.batch
         if not self._shape.gets_partials:
             batch = self._vectors.combined(batch, self._shape.keys, retracted(columns))
         if batch.num_rows:
-            held.add(batch)
+            buffered.add(batch)
 
     def take(self, columns: Columns, codes: Array, distinct: list[Any]) -> None:
         """Add and retract rows: all at once."""
@@ -181,7 +181,7 @@ class VectorGroupOperator(KeyedColumnOperator):
 
         from headrace.runtime.columns.batch import Columns
 
-        partials = None if self._held is None else self._held.pop()
+        partials = None if self._buffered is None else self._buffered.pop()
         if partials is None:
             return
         vectors, names = self._vectors, self._shape.keys
@@ -204,8 +204,8 @@ class VectorGroupOperator(KeyedColumnOperator):
     def restore(self, state: Any | None) -> None:
         """Drop what a failed task run has left."""
         super().restore(state)
-        if self._held is not None:
-            self._held.clear()
+        if self._buffered is not None:
+            self._buffered.clear()
 
     def finish(self, backend: StateBackend) -> None:
         """Emit the results of each key, at the end of a batch."""

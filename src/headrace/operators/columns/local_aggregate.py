@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.operators.columns.folding import HeldPartials
+from headrace.operators.columns.folding import BufferedPartials
 from headrace.operators.columns.gathering import ColumnOperator, retracted
 from headrace.operators.columns.vectors import VectorAggregates
 from headrace.operators.combine_policy import CombinePolicy
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns
 
 MAX_ROWS = 1 << 19
-"""The most rows that are held."""
+"""The most rows that are buffered."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class LocalAggregateOperator(ColumnOperator):
         assert vectors is not None, "the planner has asked"
         self._vectors = vectors
         self._policy = CombinePolicy()
-        self._held = HeldPartials(vectors, spec.keys)
+        self._buffered = BufferedPartials(vectors, spec.keys)
 
     def take(self, columns: Columns) -> None:
         partials = self._vectors.combined(columns.batch, self._keys, retracted(columns))
@@ -57,12 +57,12 @@ class LocalAggregateOperator(ColumnOperator):
             self._send()
             self._emit(partials)
             return
-        self._held.add(partials)
-        if self._held.received >= MAX_ROWS:
+        self._buffered.add(partials)
+        if self._buffered.received >= MAX_ROWS:
             self._send()
 
     def _send(self) -> None:
-        received, grouped = self._held.received, self._held.pop()
+        received, grouped = self._buffered.received, self._buffered.pop()
         if grouped is not None:
             self._policy.add_sample(received, grouped.num_rows)
             self._emit(grouped)
@@ -84,4 +84,4 @@ class LocalAggregateOperator(ColumnOperator):
 
     def restore(self, state: Any | None) -> None:
         super().restore(state)
-        self._held.clear()
+        self._buffered.clear()

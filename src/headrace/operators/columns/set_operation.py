@@ -35,7 +35,7 @@ INSERTS_AND_DELETES = ChangelogMode(frozenset({RowKind.INSERT, RowKind.DELETE}))
 
 
 def copies(kind: SetKind, counted: bool, left: int, right: int) -> int:
-    """Return how often a row is given that two inputs have so many times.
+    """Return how many copies of a row the result has, from the numbers in both inputs.
 
     ``counted``: ALL; otherwise a row is given once.
     """
@@ -80,7 +80,7 @@ class SetOperationSpec(OperatorSpec):
         return changes_of(self.operation, inputs)
 
     def copies(self, left: int, right: int) -> int:
-        """Return how often a row is given that the inputs have so many times."""
+        """Return how many copies of a row the result has, from the numbers in both inputs."""
         return copies(self.operation, self.counted, left, right)
 
     def build(self) -> Operator:

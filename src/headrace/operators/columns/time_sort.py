@@ -104,20 +104,23 @@ class TimeSortOperator(KeyedColumnOperator):
 
     def _keep(self, key: Any, last: int, timer: int | None, waiting: list[Columns]) -> None:
         """Store the rows that wait, and set a timer for the first of them."""
+        from headrace.runtime.columns.batch import concatenate_columns
+
         backend = self.key_context.backend
         if waiting:
             first = min(int(self._times(rows).min()) for rows in waiting)
             if timer is None or first < timer:
                 backend.event_timers.register(Timer(first, key))
                 timer = first
-        backend.enter(key)[SLOT] = (last, timer, _to_bytes(waiting))
+            waiting = [concatenate_columns(waiting)]
+        backend.enter(key)[SLOT] = (last, timer, waiting)
         backend.changed(key)
 
     def _state(self, key: Any) -> tuple[int, int | None, list[Columns]]:
-        last, timer, stored = self.key_context.backend.enter(key).get(
-            SLOT, (MIN_WATERMARK, None, b"")
+        stored: tuple[int, int | None, list[Columns]] = self.key_context.backend.enter(key).get(
+            SLOT, (MIN_WATERMARK, None, [])
         )
-        return last, timer, _from_bytes(stored)
+        return stored
 
     def _times(self, rows: Columns) -> np.ndarray[Any, Any]:
         import numpy as np
@@ -125,35 +128,3 @@ class TimeSortOperator(KeyedColumnOperator):
         timed = rows.with_times_of_column(self._spec.keys[0][0])
         assert timed is not None, "a time attribute has no NULL"
         return np.asarray(timed.times)
-
-
-def _to_bytes(waiting: Sequence[Columns]) -> bytes:
-    """Return rows as an Arrow stream, with their timestamps as the last column."""
-    if not waiting:
-        return b""
-    import pyarrow as pa
-
-    from headrace.runtime.columns.batch import concatenate_columns
-
-    rows = concatenate_columns(waiting)
-    times = pa.nulls(len(rows), pa.int64()) if rows.times is None else rows.times
-    batch = rows.batch.append_column(SLOT, times)
-    out = pa.BufferOutputStream()
-    with pa.ipc.new_stream(out, batch.schema) as writer:
-        writer.write_batch(batch)
-    stored: bytes = out.getvalue().to_pybytes()
-    return stored
-
-
-def _from_bytes(stored: bytes) -> list[Columns]:
-    if not stored:
-        return []
-    import pyarrow as pa
-
-    from headrace.runtime.columns.batch import Columns
-    from headrace.runtime.columns.shapes import NAMED_ROWS
-
-    with pa.ipc.open_stream(stored) as reader:
-        batch = reader.read_next_batch()
-    names = batch.schema.names[:-1]
-    return [Columns(batch.select(names), NAMED_ROWS, batch.column(len(names)))]

@@ -97,7 +97,7 @@ class WindowAggregateSpec(AggregatesSpec):
 
 
 class WindowAggregateOperator(KeyedColumnOperator):
-    """Fires windows. A watermark waits while partial results are held, so that all windows that
+    """Fires windows. A watermark waits while partial results are buffered, so that all windows that
     are due fire at once, at the latest at the end of the micro-batch."""
 
     def __init__(self, spec: WindowAggregateSpec) -> None:
@@ -204,7 +204,7 @@ class WindowAggregateOperator(KeyedColumnOperator):
             self._next_end = end
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """Fire the windows that are due; later, if partial results are held."""
+        """Fire the windows that are due; later, if partial results are buffered."""
         self._push_watermark = push_watermark
         if self._contents.holds and not idle and watermark < MAX_WATERMARK:
             self._deferred = watermark

@@ -144,7 +144,7 @@ class WindowContents(ABC):
 
     @abstractmethod
     def write(self) -> None:
-        """Write what is held to the tables."""
+        """Write what is buffered to the tables."""
 
     def drop(self, starts: Collection[int]) -> None:
         """Remove slices that no later window has."""

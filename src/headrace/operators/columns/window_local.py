@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns
 
 MAX_ROWS = 1 << 19
-"""The most rows that are held."""
+"""The most rows that are buffered."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class LocalWindowAggregateOperator(ColumnOperator):
         assert vectors is not None, "the planner has asked"
         self._vectors = vectors
         self._policy = CombinePolicy()
-        self._held: list[Any] = []
+        self._buffered: list[Any] = []
         self._count = 0
         self._reached = MIN_WATERMARK
         self._deferred: int | None = None
@@ -80,28 +80,28 @@ class LocalWindowAggregateOperator(ColumnOperator):
             return
         ended = slices + self._windows.slice_ms - 1 <= self._reached
         if not ended.any():
-            self._hold(partials)
+            self._buffer(partials)
             return
-        self._hold(_taken(partials, np.flatnonzero(~ended)))
+        self._buffer(_taken(partials, np.flatnonzero(~ended)))
         self._send()
         self._emit(_taken(partials, np.flatnonzero(ended)))
 
-    def _hold(self, partials: Any) -> None:
+    def _buffer(self, partials: Any) -> None:
         if partials.num_rows:
-            self._held.append(partials)
+            self._buffered.append(partials)
             self._count += partials.num_rows
             if self._count >= MAX_ROWS:
                 self._send()
 
     def _send(self) -> None:
-        """Send what is held, and then the watermark that waits."""
+        """Send what is buffered, and then the watermark that waits."""
         import pyarrow as pa
 
-        if self._held:
-            table = pa.Table.from_batches(self._held)
+        if self._buffered:
+            table = pa.Table.from_batches(self._buffered)
             grouped = self._vectors.grouped(table, [*self._keys, SLICE])
             self._policy.add_sample(self._count, grouped.num_rows)
-            self._held, self._count = [], 0
+            self._buffered, self._count = [], 0
             self._emit(grouped)
         if self._deferred is not None:
             deferred, self._deferred = self._deferred, None
@@ -126,7 +126,7 @@ class LocalWindowAggregateOperator(ColumnOperator):
         self._flush()
         self._reached = max(self._windows.reached(watermark), self._reached)
         self._push_watermark = push_watermark
-        if self._held and not idle and watermark < MAX_WATERMARK:
+        if self._buffered and not idle and watermark < MAX_WATERMARK:
             self._deferred = watermark
             return
         self._send()
@@ -134,7 +134,7 @@ class LocalWindowAggregateOperator(ColumnOperator):
 
     def restore(self, state: Any | None) -> None:
         super().restore(state)
-        self._held, self._count = [], 0
+        self._buffered, self._count = [], 0
         self._reached, self._deferred = MIN_WATERMARK, None
 
 

@@ -21,7 +21,7 @@ MAX_RESULTS = 1 << 16
 
 
 class RowContents(WindowContents):
-    """States in the tables of their slices; nothing is held."""
+    """States in the tables of their slices; nothing is buffered."""
 
     def add(
         self, columns: Columns, slices: Array, minus: Array | None, keys: tuple[Any, Any] | None

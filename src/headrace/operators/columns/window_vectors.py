@@ -66,18 +66,18 @@ class VectorContents(WindowContents):
         super().__init__(shape)
         self._vectors, self._partials = vectors, partials
         self._group = [*shape.keys, SLICE]
-        self._held: list[Any] = []
+        self._buffered: list[Any] = []
         self._rows = 0
         self._is_merged = False
 
     @property
     def holds(self) -> bool:
         """Whether something is not in the tables."""
-        return bool(self._held)
+        return bool(self._buffered)
 
     def forget(self) -> None:
         """Drop what a failed task run has left."""
-        self._held, self._rows = [], 0
+        self._buffered, self._rows = [], 0
 
     def add(
         self, columns: Columns, slices: Array, minus: Array | None, keys: tuple[Any, Any] | None
@@ -86,7 +86,7 @@ class VectorContents(WindowContents):
         batch = columns.batch
         if not self._partials:
             batch = slice_partials(self._vectors, batch, self.shape.keys, slices, minus)
-        self._held.append(batch)
+        self._buffered.append(batch)
         self._is_merged = False
         self._rows += batch.num_rows
         if self._rows > MAX_ROWS:
@@ -95,22 +95,22 @@ class VectorContents(WindowContents):
                 self.write()
 
     def _merged(self) -> Any:
-        """Put together what is held, into one batch that is sorted by slice."""
+        """Put together what is buffered, into one batch that is sorted by slice."""
         import numpy as np
         import pyarrow as pa
 
         if self._is_merged:
-            return self._held[0]
-        merged = self._vectors.grouped(pa.Table.from_batches(self._held), self._group)
+            return self._buffered[0]
+        merged = self._vectors.grouped(pa.Table.from_batches(self._buffered), self._group)
         starts = merged.column(SLICE).to_numpy()
         if len(starts) and (np.diff(starts) < 0).any():
             merged = merged.take(pa.array(np.argsort(starts, kind="stable")))
-        self._held, self._rows, self._is_merged = [merged], merged.num_rows, True
+        self._buffered, self._rows, self._is_merged = [merged], merged.num_rows, True
         return merged
 
     def write(self) -> None:
-        """Write what is held to the tables of its slices."""
-        if not self._held:
+        """Write what is buffered to the tables of its slices."""
+        if not self._buffered:
             return
         merged = self._merged()
         starts = merged.column(SLICE).to_numpy()
@@ -135,10 +135,10 @@ class VectorContents(WindowContents):
 
     def windows(self, ends: Sequence[int]) -> Iterator[WindowResults]:
         """Yield the results of windows."""
-        held: dict[int, Any] = {}
-        if self._held:
+        buffered: dict[int, Any] = {}
+        if self._buffered:
             merged = self._merged()
-            held = {
+            buffered = {
                 start: merged.slice(begin, end - begin)
                 for start, begin, end in runs(merged.column(SLICE).to_numpy())
             }
@@ -146,7 +146,7 @@ class VectorContents(WindowContents):
         loaded: dict[int, Any] = {}
         pieces: list[tuple[int, Any]] = []
         several, rows = False, 0
-        for end, starts in self.slices_by_window(ends, stored.union(held)):
+        for end, starts in self.slices_by_window(ends, stored.union(buffered)):
             loaded = {start: loaded.get(start) for start in starts if start in stored}
             of_window = []
             for start in starts:
@@ -154,8 +154,8 @@ class VectorContents(WindowContents):
                     if loaded[start] is None:
                         loaded[start] = self._load_slice(start)
                     of_window.append(loaded[start])
-                if start in held:
-                    of_window.append(held[start])
+                if start in buffered:
+                    of_window.append(buffered[start])
             several |= len(of_window) > 1
             pieces += [(end, piece) for piece in of_window]
             rows += sum(piece.num_rows for piece in of_window)
@@ -171,11 +171,11 @@ class VectorContents(WindowContents):
         import pyarrow as pa
 
         super().drop(starts)
-        if self._held:
+        if self._buffered:
             merged = self._merged()
             ended = np.isin(merged.column(SLICE).to_numpy(), [*starts])
             kept = merged.take(pa.array(np.flatnonzero(~ended))) if ended.any() else merged
-            self._held, self._rows = ([kept] if kept.num_rows else []), kept.num_rows
+            self._buffered, self._rows = ([kept] if kept.num_rows else []), kept.num_rows
 
     def _load_slice(self, start: int) -> Any:
         """Return the partial results of a slice that are in its table."""
