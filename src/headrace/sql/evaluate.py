@@ -146,8 +146,33 @@ class _Program:
             return cast_arrow(kernel(call, values, frame.session), kind)
 
         if any(isinstance(each, ColumnRef) for each in walk(call)) or not _is_constant(call):
-            return step
+            place = None if numbered else _only_column(call)
+            return step if place is None else self._by_dictionary(call, place, slots, step)
         return _once(step)
+
+    def _by_dictionary(self, call: Call, place: int, slots: list[int], step: _Step) -> _Step:
+        """Return a step that computes a call once for each value of a dictionary-encoded column.
+
+        ``place``: that of the column among the arguments; all others are constants.
+        """
+        column = call.arguments[place]
+        assert isinstance(column, ColumnRef), column
+        index = self.schema.get_field_index(column.name)
+        kernel, given, kind = _function(call).kernel, to_arrow(column.type), to_arrow(call.type)
+
+        def encoded_step(frame: _Frame) -> Any:
+            encoded = frame.batch.column(index)
+            distinct = dictionary_of(encoded)
+            if distinct is None:
+                return step(frame)
+            values = [
+                cast_arrow(distinct, given) if number == place else frame.value(slot)
+                for number, slot in enumerate(slots)
+            ]
+            found = cast_arrow(kernel(call, values, frame.session), kind)
+            return as_array(found, len(distinct)).take(codes_of(encoded))
+
+        return encoded_step
 
     def _python(self, call: PythonCall) -> _Step:
         compute = call.function.implementation.kernel(call.signature)
@@ -326,6 +351,34 @@ def _is_constant(expression: Expression) -> bool:
         isinstance(each, Literal) or (isinstance(each, Call) and _function(each).deterministic)
         for each in walk(expression)
     )
+
+
+def _only_column(call: Call) -> int | None:
+    """Return the place of a call's argument that is a column, if all others are constants.
+
+    A call that may raise is none of these: a value of a dictionary need not be in any row.
+    """
+    others = [n for n, each in enumerate(call.arguments) if not isinstance(each, Literal)]
+    if len(others) != 1 or may_fail(call):
+        return None
+    return others[0] if isinstance(call.arguments[others[0]], ColumnRef) else None
+
+
+def dictionary_of(array: Any) -> Any | None:
+    """Return the values of a dictionary-encoded array, and after them NULL.
+
+    None: it has no dictionary, or one that is not shorter.
+    """
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(array.type) or len(array.dictionary) >= len(array):
+        return None
+    return pa.concat_arrays([array.dictionary, pa.nulls(1, array.dictionary.type)])
+
+
+def codes_of(array: Any) -> Any:
+    """Return for each element of a dictionary-encoded array its place in ``dictionary_of``."""
+    return array.indices.fill_null(len(array.dictionary))
 
 
 def _function(call: Call) -> Function:

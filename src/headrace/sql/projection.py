@@ -108,9 +108,9 @@ class Projection(BatchFunction):
             kept = None
             if holds is not None:
                 mask = holds(batch, replace(session, seed=session.seed ^ _OF_CONDITION))
-                if not all(mask):
+                if mask.true_count < len(mask):
                     kept = np.flatnonzero(mask)
-                    batch = batch.take(pa.array(kept))
+                    batch = batch.filter(mask)
             arrays = compute(batch, session)
             if not arrays:
                 return batch.select([]), kept

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -244,3 +245,60 @@ def test_constants_need_no_columns() -> None:
     session = Session("Asia/Tokyo", 1_700_000_000_000)
     text = "CAST(CURRENT_TIMESTAMP AS STRING)"
     assert evaluate_constant(expression(text), session).as_py() == "2023-11-15 07:13:20.000"
+
+
+OF_ONE_TEXT = [
+    "UPPER(s)",
+    "s LIKE '%b%'",
+    "s = 'abc'",
+    "'abc' < s",
+    "s IS NULL",
+    "s IS NOT DISTINCT FROM 'abc'",
+    "COALESCE(s, 'none')",
+    "s IN ('abc', 'x')",
+    "SUBSTRING(s, 2)",
+    "CHAR_LENGTH(s)",
+    "CAST(s AS INT)",
+    "TRY_CAST(s AS INT)",
+    "CASE s WHEN 'abc' THEN 1 ELSE 2 END",
+    "UPPER(s) || LOWER(s)",
+    "s || s",
+    "s",
+]
+
+
+@pytest.mark.parametrize("text", OF_ONE_TEXT)
+@pytest.mark.parametrize("texts", [["7", None, "7", "7"], ["7"] * 4, ["7", "8", "9", "10"]])
+def test_a_dictionary_encoded_column_gives_what_a_plain_one_gives(
+    text: str, texts: list[str | None]
+) -> None:
+    plain = batch(s=texts)
+    place = plain.schema.get_field_index("s")
+    # A value that no row has may be in a dictionary: here it is no number.
+    dictionary = pa.array([*dict.fromkeys(each for each in texts if each), "abc"])
+    codes = [None if each is None else dictionary.index(each).as_py() for each in texts]
+    encoded = pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), dictionary)
+    arrays = [encoded if at == place else each for at, each in enumerate(plain.columns)]
+    rows = pa.RecordBatch.from_arrays(arrays, names=plain.schema.names)
+    evaluate = compile_expressions([expression(text, COLUMNS)], plain.schema)
+    (found,), (expected,) = evaluate(rows, SESSION), evaluate(plain, SESSION)
+    assert found.equals(expected)
+
+
+def test_a_call_is_computed_once_for_each_value_of_a_dictionary(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from headrace.sql.functions.table import FUNCTIONS
+
+    like, lengths = FUNCTIONS["LIKE"], []
+
+    def kernel(call: Call, values: Any, session: Session) -> Any:
+        lengths.append(len(values[0]))
+        return like.kernel(call, values, session)
+
+    monkeypatch.setitem(FUNCTIONS, "LIKE", replace(like, kernel=kernel))
+    rows = pa.RecordBatch.from_pydict({"s": pa.array(["a", "b"] * 500).dictionary_encode()})
+    evaluate = compile_expressions([expression("s LIKE 'a%'", {"s": STRING})], rows.schema)
+    (found,) = evaluate(rows, SESSION)
+    assert found.to_pylist() == [True, False] * 500
+    assert lengths == [3]  # the two texts, and NULL

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -236,6 +236,21 @@ class _FileReader(SplitReader):
 
     format: FileFormat
     tagged: bool
+    _opened: FileFormat | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_opened": None}
+
+    @property
+    def _files(self) -> FileFormat:
+        if self._opened is None:
+            self._opened = self.format.for_reader()
+        return self._opened
+
+    def close(self) -> None:
+        """Close the files that are open."""
+        if self._opened is not None:
+            self._opened.close()
 
     def read(self, split_range: SplitRange) -> Iterator[Chunk]:
         """Yield the records that start in the range.
@@ -246,7 +261,7 @@ class _FileReader(SplitReader):
         """
         path, start, end, extent = split_range.payload
         try:
-            for chunk in self.format.read(path, start, end, extent):
+            for chunk in self._files.read(path, start, end, extent):
                 if chunk.bad and not self.tagged:
                     raise _undecodable_error(path, chunk)
                 yield chunk
@@ -259,7 +274,7 @@ class _FileReader(SplitReader):
         Raises:
             DecodeError, JobError: as ``read`` does.
         """
-        found = self.format.read_columns(*split_range.payload)
+        found = self._files.read_columns(*split_range.payload)
         return None if found is None else self._check_chunks(split_range.payload[0], found)
 
     @property

@@ -87,6 +87,13 @@ class FileFormat(ABC):
         """Whether ``read_columns`` may yield columns."""
         return False
 
+    def for_reader(self) -> FileFormat:
+        """Return the format for one reader, which may keep files open until it is closed."""
+        return self
+
+    def close(self) -> None:
+        """Close the files that a format ``for_reader`` has kept open."""
+
 
 class BulkFormat(FileFormat):
     """A file format that is read in batches of rows."""

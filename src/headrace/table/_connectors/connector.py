@@ -48,11 +48,13 @@ class TableSource:
 
     Its reader should have columns, with the shape ``NamedRows`` and the Arrow types of
     ``headrace.sql.types.to_arrow``. ``conversion``: makes such columns of others.
+    ``with_dictionaries``: the same source, whose columns of texts may be dictionary-encoded.
     """
 
     source: Source
     mode: ChangelogMode = field(default_factory=ChangelogMode.insert_only)
     conversion: BatchFunction | None = None
+    with_dictionaries: Source | None = None
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NoReturn, Self
 
 from headrace.common._options.values import ValueKind
@@ -69,6 +70,18 @@ class ParquetFiles(ColumnFiles):
     """Reads Parquet files as columns of a table; a column that a file lacks is NULL."""
 
     of: ParquetTableFormat
+    dictionaries: bool = False
+
+    def for_reader(self) -> ParquetFiles:
+        made = replace(self)
+        vars(made)["_files"] = self._files.for_reader()
+        return made
+
+    def close(self) -> None:
+        self._files.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"of": self.of, "dictionaries": self.dictionaries}
 
     def read_columns(
         self, path: str, start: int, end: int, extent: int
@@ -93,9 +106,10 @@ class ParquetFiles(ColumnFiles):
     def has_columns(self) -> bool:
         return True
 
-    @property
+    @cached_property
     def _files(self) -> ParquetFormat:
-        return _PresentColumns([column.name for column in self.of.columns])
+        kind = _WithDictionaries if self.dictionaries else _PresentColumns
+        return kind([column.name for column in self.of.columns])
 
     def _fitted(self, batch: Any) -> Any:
         import pyarrow as pa
@@ -106,10 +120,12 @@ class ParquetFiles(ColumnFiles):
                 arrays.append(pa.nulls(batch.num_rows, field.type))
                 continue
             column = batch.column(field.name)
-            # The unit of a timestamp may have fewer digits than that in the file.
-            is_time = pa.types.is_timestamp(field.type) and pa.types.is_timestamp(column.type)
-            arrays.append(column.cast(field.type, safe=not is_time))
-        return pa.RecordBatch.from_arrays(arrays, schema=self.of.schema)
+            if not pa.types.is_dictionary(column.type) or column.type.value_type != field.type:
+                # The unit of a timestamp may have fewer digits than that in the file.
+                is_time = pa.types.is_timestamp(field.type) and pa.types.is_timestamp(column.type)
+                column = column.cast(field.type, safe=not is_time)
+            arrays.append(column)
+        return pa.RecordBatch.from_arrays(arrays, names=self.of.schema.names)
 
 
 class _PresentColumns(ParquetFormat):
@@ -117,3 +133,7 @@ class _PresentColumns(ParquetFormat):
         present = [name for name in self.columns or () if name in schema.names]
         # Rows are counted by a column, if the table has none of those in the file.
         return present or list(schema.names)[:1]
+
+
+class _WithDictionaries(_PresentColumns):
+    dictionaries = True

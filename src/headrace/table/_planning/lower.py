@@ -76,8 +76,8 @@ _THERE = "$there"
 class Streams(Protocol):
     """Makes the streams that plans begin with. Records are rows with the columns' fields."""
 
-    def scan(self, scan: Scan) -> DataStream:
-        """Return the rows of a table."""
+    def scan(self, scan: Scan, dictionaries: bool = False) -> DataStream:
+        """Return the rows of a table. ``dictionaries``: texts may be dictionary-encoded."""
 
     def stream(self, scan: StreamScan) -> DataStream:
         """Return the records of a stream that the program gave."""
@@ -109,6 +109,8 @@ class Lowering:
         self.ttl_ms = ttl_ms
         self._time_zone = time_zone
         self._made: dict[Rel, DataStream] = {}
+        self._scans: dict[Scan, DataStream] = {}
+        """The rows of tables, whose texts may be dictionary-encoded."""
 
     def planned(self, rel: Rel) -> Rel:
         """Return the plan of a resolved relation that is lowered and explained."""
@@ -143,6 +145,8 @@ class Lowering:
 
     def _lower(self, rel: Rel) -> DataStream:
         match rel:
+            case Scan() if rel in self._scans:
+                return self._select(self._scans[rel], rel.columns, rel.columns)
             case Scan():
                 return self._streams.scan(rel)
             case StreamScan():
@@ -226,8 +230,17 @@ class Lowering:
         self._check_deterministic(rel, computed)
         function = Projection(columns, rel.names, rel.expressions, rel.condition, self._time_zone)
         spec = CalcSpec(function, arrow_schema(columns), time)
-        stream = self.lower(rel.input)._add(spec, call_site(), "sql")
+        stream = self._before_calc(rel.input)._add(spec, call_site(), "sql")
         return stream.set_description(f"Calc({function.summary})")
+
+    def _before_calc(self, rel: Rel) -> DataStream:
+        """Return the stream of a plan's rows, of which texts may be dictionary-encoded."""
+        if not isinstance(rel, Scan) or rel in self._made:
+            return self.lower(rel)
+        found = self._scans.get(rel)
+        if found is None:
+            found = self._scans[rel] = self._streams.scan(rel, dictionaries=True)
+        return found
 
     def _aggregate(self, rel: Aggregate) -> DataStream:
         given = self.mode(rel.input)

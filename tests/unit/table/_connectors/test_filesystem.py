@@ -6,8 +6,11 @@ import datetime
 from decimal import Decimal
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from headrace.common import Configuration
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.types import row_of
 from headrace.connector import CommitterContext, WriterContext
@@ -24,6 +27,7 @@ from headrace.sql.types import (
     TimestampType,
     TimeType,
 )
+from headrace.table import EnvironmentSettings, TableEnvironment
 from headrace.table._connectors.connector import MetadataColumn
 from tests.unit.table.harness import columns, copy, rows, sink, source
 
@@ -199,3 +203,28 @@ def test_a_commit_that_overwrites_can_be_repeated(tmp_path: Path) -> None:
         committer.commit(0, prepared)
         assert [path.exists() for path in old] == [False, True]
         assert written(made) == {"b=x": '{"a":2}\n'}
+
+
+def test_a_table_of_parquet_is_read_once_by_queries_that_filter_and_that_do_not(
+    tmp_path: Path,
+) -> None:
+    given = pa.table({"s": ["a", "b", None, "a"] * 5_000, "n": range(20_000)})
+    (tmp_path / "day=1").mkdir()
+    pq.write_table(given, tmp_path / "day=1" / "x.parquet")
+    config = Configuration()
+    config.set_string("execution.target", "local")
+    config.set_string("pipeline.operator-chaining.enabled", "false")
+    settings = EnvironmentSettings.new_instance().in_batch_mode().with_configuration(config)
+    env = TableEnvironment.create(settings.build())
+    env.execute_sql(
+        f"CREATE TABLE t (s STRING, n BIGINT, day_ STRING METADATA FROM 'file.name')"
+        f" WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'parquet')"
+    )
+    query = (
+        "SELECT s, COUNT(*), MIN(n) FROM (SELECT s, n FROM t WHERE s LIKE 'a%'"
+        " UNION ALL SELECT s, n FROM t) GROUP BY s"
+    )
+    with env.execute_sql(query).collect() as found:
+        counts = {row[0]: (row[1], row[2]) for row in found}
+    assert counts == {"a": (20_000, 0), "b": (5_000, 1), None: (5_000, 2)}
+    assert env.explain_sql(query).count("Source t\n") == 1

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,6 +22,7 @@ from headrace.datastream.formats._file_format import (
     FileStats,
     refuse_hadoop,
 )
+from headrace.datastream.formats._parquet.batches import BatchReader
 from headrace.errors import DecodeError, TypeMismatchError
 from headrace.runtime.columns.shapes import DICTS, NAMED_ROWS
 
@@ -38,6 +40,8 @@ class ParquetFormat(BulkFormat):
 
     columns: tuple[str, ...] | None = None
     batch_size: int = CHUNK_RECORDS
+    dictionaries: ClassVar[bool] = False
+    """Whether texts in columns keep the dictionaries that they have in files."""
 
     def __init__(
         self, columns: Sequence[str] | None = None, batch_size: int = CHUNK_RECORDS
@@ -82,14 +86,15 @@ class ParquetFormat(BulkFormat):
     def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
         """Yield the rows of the range; a damaged file yields one bad record, at the failing row."""
         row = start
-        with open_file(path) as file:
-            try:
-                for batch in self._read_batches(pq.ParquetFile(file), start, end):
-                    yield self.chunk(path, row, batch)
-                    row += batch.num_rows
-            except (pa.ArrowException, OSError) as error:
-                bad = BadRecord(b"", f"the file is corrupt: {error}", path, row)
-                yield Chunk([], None, [(0, bad)])
+        try:
+            for batch in self._batches(self.batch_size).read(path, start, end):
+                yield self.chunk(path, row, batch)
+                row += batch.num_rows
+        except FileNotFoundError:
+            raise
+        except (pa.ArrowException, OSError) as error:
+            bad = BadRecord(b"", f"the file is corrupt: {error}", path, row)
+            yield Chunk([], None, [(0, bad)])
 
     def read_columns(
         self, path: str, start: int, end: int, extent: int
@@ -105,38 +110,40 @@ class ParquetFormat(BulkFormat):
         self, path: str, start: int, end: int, extent: int
     ) -> Iterator[Chunk | ColumnChunk]:
         row = start
-        with open_file(path) as file:
-            try:
-                for batch in self._read_batches(pq.ParquetFile(file), start, end, COLUMNS_RECORDS):
-                    yield self.column_chunk(batch)
-                    row += batch.num_rows
-                return
-            except (pa.ArrowException, OSError):
-                pass  # smaller batches get closer to the error, and report it
+        try:
+            for batch in self._batches(COLUMNS_RECORDS).read(path, start, end):
+                yield self.column_chunk(batch)
+                row += batch.num_rows
+            return
+        except FileNotFoundError:
+            raise
+        except (pa.ArrowException, OSError):
+            pass  # smaller batches get closer to the error, and report it
         yield from self.read(path, row, end, extent)
 
     def column_chunk(self, batch: Any) -> ColumnChunk:
         """Return an Arrow batch as columns of the same records as ``chunk``."""
         return ColumnChunk(batch, DICTS)
 
-    def _read_batches(
-        self, file: Any, start: int, end: int, batch_size: int | None = None
-    ) -> Iterator[Any]:
-        columns = self.column_names(file.schema_arrow)
-        metadata = file.metadata
-        first = 0
-        for group in range(metadata.num_row_groups):
-            rows = metadata.row_group(group).num_rows
-            if first < end and first + rows > start:
-                at = first
-                for batch in file.iter_batches(batch_size or self.batch_size, [group], columns):
-                    low, high = max(start - at, 0), min(end - at, batch.num_rows)
-                    if low < high:
-                        yield batch.slice(low, high - low)
-                    at += batch.num_rows
-                    if at >= end:
-                        break
-            first += rows
+    def _batches(self, batch_size: int) -> BatchReader:
+        """Return what reads batches; it keeps files open if this is the format of one reader."""
+        open_readers: dict[int, BatchReader] | None = vars(self).get("_open_readers")
+        if open_readers is None:
+            return BatchReader(self.column_names, batch_size, self.dictionaries, max_open_files=0)
+        found = open_readers.get(batch_size)
+        if found is None:
+            found = BatchReader(self.column_names, batch_size, self.dictionaries)
+            open_readers[batch_size] = found
+        return found
+
+    def for_reader(self) -> ParquetFormat:
+        made = copy.copy(self)
+        vars(made)["_open_readers"] = {}
+        return made
+
+    def close(self) -> None:
+        for each in vars(self).get("_open_readers", {}).values():
+            each.close()
 
     def column_names(self, schema: Any) -> list[str]:
         """Return the columns to read from a file with this Arrow schema."""

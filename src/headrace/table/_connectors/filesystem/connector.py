@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.common._options.values import ValueKind
@@ -28,6 +28,7 @@ from headrace.table._connectors.filesystem.file_columns import (
 from headrace.table._connectors.filesystem.lines import CompletedFiles, TableLines
 from headrace.table._connectors.filesystem.overwrite import TableFileSink, overwriting
 from headrace.table._formats.format import BulkTableFormat, TableFormat
+from headrace.table._formats.parquet import ParquetFiles, ParquetTableFormat
 from headrace.table._formats.registry import find_format, format_options, make_format
 from headrace.table._options import TableOption, read_options
 
@@ -85,7 +86,13 @@ class FilesystemConnector:
             discovery_interval_ms=table.options["source.monitor-interval"],
             mode=table.format.gives,
         )
-        return TableSource(source.absolute(), table.format.gives)
+        read = source.absolute()
+        encoded = table.reader_with_dictionaries
+        return TableSource(
+            read,
+            table.format.gives,
+            with_dictionaries=None if encoded is None else replace(read, format=encoded),
+        )
 
     def sink(self, request: TableRequest) -> TableSink:
         """Return a sink that writes files, exactly once."""
@@ -162,6 +169,13 @@ class _FileTable:
         if isinstance(self.format, BulkTableFormat):
             return CompletedFiles(self.format.file_format(), self.extra)
         return TableLines(self.format, self.extra)
+
+    @property
+    def reader_with_dictionaries(self) -> FileFormat | None:
+        """What reads the files and keeps their dictionaries; None if they have none."""
+        if not isinstance(self.format, ParquetTableFormat):
+            return None
+        return CompletedFiles(ParquetFiles(self.format, dictionaries=True), self.extra)
 
     @property
     def kept(self) -> tuple[int, ...]:

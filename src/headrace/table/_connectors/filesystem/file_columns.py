@@ -64,7 +64,7 @@ class FileColumns:
                 else batch.column(field.name)
                 for field in schema
             ]
-            return pa.RecordBatch.from_arrays(arrays, schema=schema)
+            return pa.RecordBatch.from_arrays(arrays, names=schema.names)
 
         return complete
 

@@ -132,6 +132,12 @@ class CompletedFiles(FileFormat):
     def align(self, path: str, position: int, extent: int) -> int:
         return self.files.align(path, position, extent)
 
+    def for_reader(self) -> FileFormat:
+        return replace(self, files=self.files.for_reader())
+
+    def close(self) -> None:
+        self.files.close()
+
     def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
         return as_rows(self.read_columns(path, start, end, extent))
 
