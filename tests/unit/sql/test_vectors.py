@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, time, timedelta
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -19,17 +21,44 @@ from headrace.operators.columns.vectors import VectorAggregates
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.shapes import NAMED_ROWS
 from headrace.sql.aggregates.table import AGGREGATES, make_accumulator
-from headrace.sql.types import BIGINT, DOUBLE, INT, SMALLINT, SqlType, to_arrow
+from headrace.sql.types import (
+    BIGINT,
+    DATE,
+    DOUBLE,
+    FLOAT,
+    INT,
+    SMALLINT,
+    DecimalType,
+    SqlType,
+    TimestampLtzType,
+    TimestampType,
+    TimeType,
+    to_arrow,
+)
 from tests.effort import examples
 
-FIELDS: dict[str, SqlType] = {"k": INT, "i": INT, "s": SMALLINT, "l": BIGINT, "d": DOUBLE}
+FIELDS: dict[str, SqlType] = {
+    "k": INT,
+    "i": INT,
+    "s": SMALLINT,
+    "l": BIGINT,
+    "d": DOUBLE,
+    "r": FLOAT,
+    "n": DecimalType(5, 2),
+    "m": DecimalType(24, 3),
+    "w": DecimalType(38, 0),
+    "t": TimestampType(3),
+    "u": TimestampLtzType(9),
+    "y": DATE,
+    "h": TimeType(0),
+}
 SCHEMA = pa.schema(
     [*(pa.field(name, to_arrow(kind)) for name, kind in FIELDS.items()), ("f", pa.bool_())]
 )
 CALLS = [
     *[("COUNT", ()), ("COUNT", ("d",))],
-    *[(name, (field,)) for name in ("SUM", "AVG", "SUM0") for field in ("i", "s", "l", "d")],
-    *[(name, (field,)) for name in ("MIN", "MAX") for field in ("i", "s", "l")],
+    *[(name, (field,)) for name in ("SUM", "AVG", "SUM0") for field in "isldnmw"],
+    *[(name, (field,)) for name in ("MIN", "MAX") for field in "isldrntuyh"],
 ]
 RETRACTED = [(name, fields) for name, fields in CALLS if name[0] != "M" and "d" not in fields]
 
@@ -56,12 +85,34 @@ def shown(columns: Columns | None) -> list[Any]:
     return [*zip(kinds, map(str, columns.batch.to_pylist()), strict=True)]
 
 
+FLOATS = [0.0, 1.0, -1.5, 3e300, 1e-310, float("inf"), float("-inf"), float("nan")]
+BOUNDS = datetime(1700, 1, 1), datetime(2200, 1, 1)
+
+
+def decimals(digits: int, scale: int) -> st.SearchStrategy[Decimal]:
+    most = 10**digits - 1
+    whole = st.one_of(st.integers(-5, 5), st.integers(-most, most), st.sampled_from([most, -most]))
+    return whole.map(lambda number: Decimal(number).scaleb(-scale, Context(prec=60)))
+
+
+def time_of_day(seconds: int) -> time:
+    return (datetime.min + timedelta(seconds=seconds)).time()
+
+
 values = st.tuples(
     st.integers(0, 3),
     st.one_of(st.none(), st.integers(-3, 3), st.sampled_from([2**31 - 1, -(2**31)])),
     st.one_of(st.none(), st.integers(-3, 3), st.sampled_from([2**15 - 1, -(2**15)])),
     st.one_of(st.none(), st.integers(-3, 3), st.sampled_from([2**63 - 1, -(2**63)])),
-    st.one_of(st.none(), st.integers(-3, 3).map(float), st.sampled_from([0.1, float("inf")])),
+    st.one_of(st.none(), st.sampled_from(FLOATS)),
+    st.one_of(st.none(), st.sampled_from(FLOATS)),
+    *[
+        st.one_of(st.none(), decimals(digits, scale))
+        for digits, scale in ((5, 2), (24, 3), (38, 0))
+    ],
+    *[st.one_of(st.none(), st.datetimes(*BOUNDS, timezones=st.just(z))) for z in (None, UTC)],
+    st.one_of(st.none(), st.dates()),
+    st.one_of(st.none(), st.integers(0, 86_399).map(time_of_day)),
     st.one_of(st.none(), st.booleans()),
 )
 
@@ -123,9 +174,62 @@ def test_at_once_as_one_by_one(
         assert str(results[0]) == str(results[1])
 
 
-@pytest.mark.parametrize(("name", "field"), [("MIN", "d"), ("MAX", "d")])
-def test_extremes_of_floats_are_one_by_one(name: str, field: str) -> None:
-    assert type(spec([(name, (field,))], False, False, True).build()) is RowGroupOperator
+@settings(max_examples=examples(40), deadline=None)
+@given(
+    st.lists(st.lists(values, min_size=1, max_size=12), min_size=1, max_size=3),
+    st.sampled_from([("k",), ("k", "f")]),
+    st.lists(st.sampled_from(CALLS), min_size=1, max_size=4),
+)
+def test_partial_results_are_put_together_as_one_by_one(
+    blocks: list[list[Any]], keys: tuple[str, ...], calls: list[Any]
+) -> None:
+    described = spec(calls, False, False, True)
+    vectors = VectorAggregates.of(described.aggregates, SCHEMA, retracts=False)
+    assert vectors is not None
+    accumulators = [each.accumulator for each in described.aggregates]
+    names = SCHEMA.names
+    one_by_one: dict[tuple[Any, ...], list[Any]] = {}
+    parts: dict[tuple[Any, ...], Any] = {}
+    for block in blocks:
+        partials = []
+        for row in block:
+            arrays = [pa.array([v], f.type) for v, f in zip(row, SCHEMA, strict=True)]
+            batch = pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+            partials.append(vectors.combined(batch, keys, None))
+            key = tuple(row[names.index(name)] for name in keys)
+            states = one_by_one.setdefault(key, [each.zero() for each in accumulators])
+            for place, aggregated in enumerate(described.aggregates):
+                given_values = tuple(row[names.index(name)] for name in aggregated.arguments)
+                accumulator = accumulators[place]
+                own = accumulator.add(accumulator.zero(), given_values)
+                states[place] = accumulator.merge(states[place], own)
+        grouped = vectors.grouped(pa.Table.from_batches(partials), keys)
+        added = vectors.of_partials(grouped)
+        for row_number, key_row in enumerate(grouped.select([*keys]).to_pylist()):
+            key = tuple(key_row.values())
+            own_parts = [part[row_number : row_number + 1] for part in added]
+            parts[key] = vectors.merged(parts.get(key, vectors.zeros(1)), own_parts)
+    found = {
+        key: [each.to_pylist()[0] for each in vectors.results(own)] for key, own in parts.items()
+    }
+    expected = {}
+    for key, states in one_by_one.items():
+        results = [each.result(state) for each, state in zip(accumulators, states, strict=True)]
+        fields = [*described.result][1:]
+        expected[key] = [
+            pa.array([result], field.type).to_pylist()[0]
+            for result, field in zip(results, fields, strict=True)
+        ]
+    assert shown_results(found) == shown_results(expected)
+
+
+def shown_results(results: dict[Any, list[Any]]) -> dict[str, str]:
+    return {str(key): str(values) for key, values in results.items()}
+
+
+@pytest.mark.parametrize("name", ["MIN", "MAX"])
+def test_extremes_of_long_decimals_are_one_by_one(name: str) -> None:
+    assert type(spec([(name, ("w",))], False, False, True).build()) is RowGroupOperator
 
 
 def test_floats_are_taken_back_one_by_one() -> None:

@@ -7,27 +7,25 @@ a part is a number; contributions are added up, or the least or greatest is kept
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from headrace.operators.aggregates.kernels import accumulate_by_key, runs_of_keys
 from headrace.operators.columns.accumulator import Accumulator, Aggregated
+from headrace.operators.columns.gathering import first_rows
+from headrace.operators.columns.parts import COUNT, Part, PartOf
 
 if TYPE_CHECKING:
     import numpy as np
 
     Array = np.ndarray[Any, Any]
 
-Part = Literal["count", "sum", "min", "max"]
-"""What a part is: of the rows, or of an argument's values that are not NULL."""
-
 PARTIAL = "$part"
 """Begins the names of the columns of partial results."""
 
-_MERGES = {"count": "add", "sum": "add", "min": "minimum", "max": "maximum"}
-"""The function of numpy that puts two parts together."""
-
-_LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
+_MERGES = {"min": "minimum", "max": "maximum"}
+"""The function of numpy that puts two parts together; all others are added."""
 
 
 class VectorAccumulator(Accumulator, Protocol):
@@ -48,14 +46,6 @@ class VectorAccumulator(Accumulator, Protocol):
 
 
 @dataclass(frozen=True)
-class _PartOf:
-    kind: Part
-    argument: str | None
-    filter: str | None
-    is_float: bool
-
-
-@dataclass(frozen=True)
 class VectorAggregates:
     """The aggregates of an operator, if all of them have parts of numbers.
 
@@ -64,7 +54,7 @@ class VectorAggregates:
     """
 
     aggregates: tuple[Aggregated, ...]
-    parts: tuple[_PartOf, ...]
+    parts: tuple[PartOf, ...]
     places: tuple[tuple[int, ...], ...]
 
     @classmethod
@@ -75,24 +65,18 @@ class VectorAggregates:
         """
         import pyarrow as pa
 
-        parts = {_PartOf("count", None, None, False): 0}
+        parts = {PartOf(COUNT, None, None, is_float=False): 0}
         places = []
         for each in aggregates:
-            kinds = getattr(each.accumulator, "parts", ())
+            kinds: tuple[Part, ...] = getattr(each.accumulator, "parts", ())
             types = [schema.field(name).type for name in each.arguments]
             if not kinds or len(types) > 1:
                 return None
-            is_float = bool(types) and pa.types.is_float64(types[0])
-            numbers = not types or is_float or pa.types.is_integer(types[0])
-            if not numbers and kinds != ("count",):
-                return None
-            if retracts and (is_float or not {*kinds} <= {"count", "sum"}):
-                return None
+            is_float = bool(types) and pa.types.is_floating(types[0])
             argument = each.arguments[0] if types else None
-            own = [
-                _PartOf(kind, argument, each.filter, is_float and kind in ("sum", "min", "max"))
-                for kind in kinds
-            ]
+            own = [PartOf(kind, argument, each.filter, is_float) for kind in kinds]
+            if retracts and any(part.sums_floats or part.kind in _MERGES for part in own):
+                return None
             places.append(tuple([parts.setdefault(part, len(parts)) for part in own]))
         return cls(tuple(aggregates), tuple(parts), tuple(places))
 
@@ -111,14 +95,14 @@ class VectorAggregates:
             if where not in masks:
                 masks[where] = _mask(batch, *where)
             mask = masks[where]
-            found.append(_contribution(part, batch, sign, mask))
+            found.append(part.contribution(batch, sign, mask))
         return found
 
     def partial_schema(self, schema: Any, keys: Sequence[str]) -> Any:
         """Return the fields of partial results: the keys, and a number for each part."""
         import pyarrow as pa
 
-        kinds = [pa.float64() if part.is_float else pa.int64() for part in self.parts]
+        kinds = [pa.float64() if part.sums_floats else pa.int64() for part in self.parts]
         numbers = [pa.field(f"{PARTIAL}{place}", kind) for place, kind in enumerate(kinds)]
         return pa.schema([*(schema.field(key) for key in keys), *numbers])
 
@@ -143,6 +127,10 @@ class VectorAggregates:
             return pa.RecordBatch.from_pylist([], schema=partials.schema)
         if len(keys) == 1:
             return self._grouped_by_one(partials, keys[0])
+        parts = [partials[f"{PARTIAL}{place}"] for place in range(len(self.parts))]
+        for value, count, neutral in self._float_extremes:
+            if ((parts[count].to_numpy() > 0) & (parts[value].to_numpy() == neutral)).any():
+                return self._grouped_in_order(partials, keys)
         functions = {"min": "min", "max": "max"}
         asked = [
             (f"{PARTIAL}{place}", functions.get(part.kind, "sum"))
@@ -165,14 +153,31 @@ class VectorAggregates:
         arrays = [distinct, *map(pa.array, totals)]
         return pa.RecordBatch.from_arrays(arrays, schema=partials.schema)
 
+    def _grouped_in_order(self, partials: Any, keys: Sequence[str]) -> Any:
+        """Return partial results put together in their order, which matters where one is NaN."""
+        import numpy as np
+        import pyarrow as pa
+
+        (batch,) = partials.combine_chunks().to_batches()
+        codes = np.zeros(batch.num_rows, np.int64)
+        for key in keys:
+            found = batch.column(key).dictionary_encode(null_encoding="encode")
+            pairs = pa.array(codes * len(found.dictionary) + found.indices.to_numpy())
+            codes = pairs.dictionary_encode().indices.to_numpy().astype(np.int64)
+        count = int(codes.max()) + 1
+        totals = self.totals(codes, self.of_partials(batch), self.zeros(count))
+        first = pa.array(first_rows(codes, count))
+        arrays = [*(batch.column(key).take(first) for key in keys), *map(pa.array, totals)]
+        return pa.RecordBatch.from_arrays(arrays, schema=partials.schema)
+
     def zeros(self, keys: int) -> list[Array]:
         """Return the parts of keys without rows."""
         import numpy as np
 
         made = []
         for part in self.parts:
-            kind: Any = np.float64 if part.is_float else np.int64
-            made.append(np.full(keys, _neutral(part), kind))
+            kind: Any = np.float64 if part.sums_floats else np.int64
+            made.append(np.full(keys, part.neutral, kind))
         return made
 
     def load(self, states: Sequence[list[Any] | None]) -> list[Array]:
@@ -193,7 +198,7 @@ class VectorAggregates:
         for each, where, kept in zip(self.aggregates, self.places, columns, strict=True):
             numbers = each.accumulator.load(kept)  # type: ignore[attr-defined]
             for place, values in zip(where, numbers, strict=True):
-                neutral = _neutral(self.parts[place])
+                neutral = self.parts[place].neutral
                 if None in values:
                     values = [neutral if value is None else value for value in values]
                 parts[place][places] = values
@@ -224,7 +229,7 @@ class VectorAggregates:
 
         block = np.frombuffer(b"".join(packed), "<i8").reshape(len(packed), len(self.parts))
         return [
-            np.ascontiguousarray(block[:, place]).view(np.float64 if part.is_float else np.int64)
+            np.ascontiguousarray(block[:, place]).view(np.float64 if part.sums_floats else np.int64)
             for place, part in enumerate(self.parts)
         ]
 
@@ -240,10 +245,14 @@ class VectorAggregates:
         import numpy as np
 
         with np.errstate(all="ignore"):
-            return [
-                getattr(np, _MERGES[part.kind])(left, right)
+            merged = [
+                getattr(np, _MERGES.get(part.kind, "add"))(left, right)
                 for part, left, right in zip(self.parts, one, other, strict=True)
             ]
+        for value, count, neutral in self._float_extremes:
+            stays_nan = (one[count] > 0) & (one[value] == neutral)
+            merged[value][stays_nan] = neutral
+        return merged
 
     def totals(
         self, codes: Array, contributions: Sequence[Array], initial: Sequence[Array]
@@ -259,12 +268,46 @@ class VectorAggregates:
                     np.minimum.at(after, codes, values)
                 elif part.kind == "max":
                     np.maximum.at(after, codes, values)
-                elif part.is_float:
+                elif part.sums_floats:
                     np.add.at(after, codes, values)
                 else:
                     after += _integer_sums(codes, values, len(after))
             totals.append(after)
+        for value, neutral, is_nan in self._nan_keys(codes, contributions, initial):
+            totals[value][is_nan] = neutral
         return totals
+
+    @cached_property
+    def _float_extremes(self) -> list[tuple[int, int, int]]:
+        """The places of extremes of floats and of their counts, and what stands for NaN."""
+        return [
+            (place, self.parts.index(replace(part, part=COUNT)), part.neutral)
+            for place, part in enumerate(self.parts)
+            if part.is_float and part.kind in _MERGES
+        ]
+
+    def _nan_keys(
+        self, codes: Array, contributions: Sequence[Array], initial: Sequence[Array]
+    ) -> Iterable[tuple[int, int, Array]]:
+        """Yield for extremes of floats which keys have NaN, and what stands for it.
+
+        Nothing is less or greater than NaN: as in Flink, one is ignored, but one that is the first
+        value of its key stays.
+        """
+        import numpy as np
+
+        for value, count, neutral in self._float_extremes:
+            counts = contributions[count]
+            is_nan = (counts > 0) & (contributions[value] == neutral)
+            was_nan = (initial[count] > 0) & (initial[value] == neutral)
+            if not is_nan.any():
+                if was_nan.any():
+                    yield value, neutral, was_nan
+                continue
+            rows = np.flatnonzero(counts > 0)[::-1]
+            first_is_nan = np.zeros(len(was_nan), bool)
+            first_is_nan[codes[rows]] = is_nan[rows]  # of several assignments the last one counts
+            yield value, neutral, was_nan | (first_is_nan & (initial[count] <= 0))
 
     def running(
         self, codes: Array, contributions: Sequence[Array], initial: Sequence[Array]
@@ -281,7 +324,7 @@ class VectorAggregates:
         after = []
         for part, values, before in zip(self.parts, contributions, initial, strict=True):
             of_key = values[order]
-            if part.is_float or part.kind in ("min", "max"):
+            if part.sums_floats or part.kind in _MERGES:
                 found = _accumulated(part, of_key, starts, counts, before[by_key[starts]])
             else:
                 total = np.cumsum(of_key)  # may wrap around; differences are correct all the same
@@ -290,6 +333,8 @@ class VectorAggregates:
             placed = np.empty_like(found)
             placed[order] = found
             after.append(placed)
+        for value, neutral, is_nan in self._nan_keys(codes, contributions, initial):
+            after[value][is_nan[codes]] = neutral
         previous = np.empty(count, np.int64)
         shifted = np.empty(count, np.int64)
         shifted[1:] = order[:-1] + len(initial[0])
@@ -314,33 +359,6 @@ def _mask(batch: Any, argument: str | None, filter: str | None) -> Array | None:
     return mask
 
 
-def _contribution(part: _PartOf, batch: Any, sign: Array, mask: Array | None) -> Array:
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if part.kind == "count":
-        return sign if mask is None else np.where(mask, sign, 0)
-    column = batch.column(part.argument)
-    if column.null_count:
-        column = pc.fill_null(column, 0)
-    wide: Any = np.float64 if part.is_float else np.int64
-    values = column.cast(pa.from_numpy_dtype(np.dtype(wide))).to_numpy(zero_copy_only=False)
-    if part.kind == "sum":
-        values = values if part.is_float else values * sign
-    found: Array = values if mask is None else np.where(mask, values, _neutral(part))
-    return found
-
-
-def _neutral(part: _PartOf) -> Any:
-    """Return the contribution that changes nothing."""
-    if part.kind == "min":
-        return float("inf") if part.is_float else _GREATEST
-    if part.kind == "max":
-        return float("-inf") if part.is_float else _LEAST
-    return 0
-
-
 def _integer_sums(codes: Array, values: Array, keys: int) -> Array:
     """Return the sums by key, wrapped to 64 bits."""
     import numpy as np
@@ -351,7 +369,7 @@ def _integer_sums(codes: Array, values: Array, keys: int) -> Array:
 
 
 def _accumulated(
-    part: _PartOf, of_key: Array, starts: Array, counts: Array, initial: Array
+    part: PartOf, of_key: Array, starts: Array, counts: Array, initial: Array
 ) -> Array:
     """Return the values of each key put together one after another, from its first state on."""
     import numpy as np

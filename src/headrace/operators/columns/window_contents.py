@@ -66,8 +66,8 @@ class SliceValues:
         found = self._values[key]
         return None if found is MISSING else found
 
-    def get_all(self, keys: Iterable[Any]) -> list[list[Any] | None]:
-        """Return the states of keys."""
+    def get_all(self, keys: Iterable[Any]) -> list[Any]:
+        """Return the states of keys, None for those that have none."""
         values, missing = self._values, MISSING
         found = [values[key] for key in keys]
         return [None if each is missing else each for each in found]
@@ -76,7 +76,7 @@ class SliceValues:
         """Store a state; None: the key has no rows any more."""
         self.put_all((key,), (state,))
 
-    def put_all(self, keys: Iterable[Any], states: Iterable[list[Any] | None]) -> None:
+    def put_all(self, keys: Iterable[Any], states: Iterable[Any]) -> None:
         """Store the states of keys."""
         values, changed = self._values, self._changed
         for key, state in zip(keys, states, strict=True):
@@ -109,7 +109,7 @@ class SliceTables:
         """Return the states of a slice."""
         return SliceValues(self._tables.table((PANE, start)))
 
-    def items(self, start: int) -> Iterable[tuple[Any, list[Any]]]:
+    def items(self, start: int) -> Iterable[tuple[Any, Any]]:
         """Return each key of a slice with its state."""
         return self._tables.table((PANE, start)).single_slot_items(SLOT)
 

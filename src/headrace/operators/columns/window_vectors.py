@@ -65,6 +65,7 @@ class VectorContents(WindowContents):
     def __init__(self, shape: WindowShape, vectors: VectorAggregates, partials: bool) -> None:
         super().__init__(shape)
         self._vectors, self._partials = vectors, partials
+        (self._none,) = vectors.packed(vectors.zeros(1))
         self._group = [*shape.keys, SLICE]
         self._buffered: list[Any] = []
         self._rows = 0
@@ -120,6 +121,8 @@ class VectorContents(WindowContents):
         self.forget()
 
     def _write_slice(self, start: int, batch: Any, is_new: bool) -> None:
+        import numpy as np
+
         from headrace.runtime.columns.batch import Columns
         from headrace.runtime.columns.keys import ColumnKeys
         from headrace.runtime.columns.shapes import NAMED_ROWS
@@ -129,9 +132,13 @@ class VectorContents(WindowContents):
         values = self.tables.values(start)
         before = vectors.zeros(len(distinct))
         if not is_new:
-            before = vectors.load(values.get_all(distinct))
+            stored = values.get_all(distinct)
+            before = vectors.unpacked([self._none if each is None else each for each in stored])
         totals = vectors.totals(keys.codes, vectors.of_partials(batch), before)
-        values.put_all(distinct, vectors.store(totals))
+        states: list[bytes | None] = [*vectors.packed(totals)]
+        for place in np.flatnonzero(totals[0] <= 0).tolist():
+            states[place] = None
+        values.put_all(distinct, states)
 
     def windows(self, ends: Sequence[int]) -> Iterator[WindowResults]:
         """Yield the results of windows."""
@@ -185,7 +192,7 @@ class VectorContents(WindowContents):
         names = self.shape.keys
         arrays = key_arrays([key for key, _ in found], len(names), self.shape.result)
         arrays.append(pa.array([start] * len(found), pa.int64()))
-        arrays += map(pa.array, self._vectors.load([state for _, state in found]))
+        arrays += map(pa.array, self._vectors.unpacked([state for _, state in found]))
         parts = sliced_schema(self._vectors, self.shape.result, names).names
         return pa.RecordBatch.from_arrays(arrays, names=parts)
 

@@ -5,29 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, ClassVar
 
 from headrace.operators.columns.accumulator import Accumulator
-from headrace.operators.columns.vectors import Part, VectorAccumulator
+from headrace.operators.columns.parts import COUNT, Part
+from headrace.operators.columns.vectors import VectorAccumulator
+from headrace.sql.aggregates.fitting import converted
 from headrace.sql.types import (
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
     SqlType,
-    to_arrow,
 )
-
-_EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
-"""Sums of decimals have 38 digits; what does not fit becomes NULL at the end, as in Flink."""
 
 
 @dataclass(frozen=True)
 class Count(VectorAccumulator):
     """How many rows have no NULL among the arguments; of COUNT(*) all."""
 
-    parts: ClassVar[tuple[Part, ...]] = ("count",)
+    parts: ClassVar[tuple[Part, ...]] = (COUNT,)
 
     def load(self, states: Sequence[int]) -> tuple[Sequence[int]]:
         return (states,)
@@ -53,150 +46,6 @@ class Count(VectorAccumulator):
         return state + other
 
     def result(self, state: int) -> int:
-        return state
-
-
-SumState = tuple[Any, int]
-"""The sum, and how many values it is of."""
-
-
-@dataclass(frozen=True)
-class Sum(VectorAccumulator):
-    """The sum of the values that are not NULL; NULL if there is none (``empty``: 0)."""
-
-    of: SqlType
-    type: SqlType
-    empty: Any = None
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """Sum and count, of integers and doubles."""
-        return ("sum", "count") if isinstance(self.of, IntegerType | DoubleType) else ()
-
-    def load(self, states: Sequence[SumState]) -> tuple[Sequence[Any], Sequence[int]]:
-        totals, counts = zip(*states, strict=True)
-        if isinstance(self.of, IntegerType) and not _fits(totals):
-            totals = tuple(_wrapped(total, 64) for total in totals)
-        return totals, counts
-
-    def store(self, parts: Sequence[list[Any]]) -> Iterable[SumState]:
-        return zip(*parts, strict=True)
-
-    def results(self, parts: Sequence[Any]) -> Any:
-        import pyarrow as pa
-
-        total, count = parts
-        if isinstance(self.type, IntegerType):
-            total = total.astype(f"int{self.type.bits}")  # wraps around, as in Java
-        empty = count == 0
-        found = pa.array(total, to_arrow(self.type), mask=empty)
-        return found if self.empty is None else found.fill_null(self.empty)
-
-    def zero(self) -> SumState:
-        return (Decimal(0) if isinstance(self.of, DecimalType) else 0, 0)
-
-    def add(self, state: SumState, values: tuple[Any, ...]) -> SumState:
-        (value,) = values
-        return state if value is None else (self._plus(state[0], value), state[1] + 1)
-
-    def retract(self, state: SumState, values: tuple[Any, ...]) -> SumState:
-        (value,) = values
-        return state if value is None else (self._plus(state[0], -value), state[1] - 1)
-
-    def merge(self, state: SumState, other: SumState) -> SumState:
-        return (self._plus(state[0], other[0]), state[1] + other[1])
-
-    def result(self, state: SumState) -> Any:
-        total, count = state
-        return self.empty if count == 0 else fitted(total, self.type)
-
-    def _plus(self, total: Any, value: Any) -> Any:
-        if isinstance(self.of, DecimalType):
-            return _EXACT.add(total, value)
-        if isinstance(self.of, FloatType):
-            return _as_float32(total + value)
-        return total + value
-
-
-@dataclass(frozen=True)
-class Average(Sum):
-    """The average of the values that are not NULL; of integers without what is after the point."""
-
-    def results(self, parts: Sequence[Any]) -> Any:
-        import numpy as np
-        import pyarrow as pa
-
-        total, count = parts
-        divisor = np.where(count == 0, 1, count)
-        with np.errstate(all="ignore"):
-            if isinstance(self.of, IntegerType):
-                quotient = total // divisor
-                quotient += (quotient < 0) & (quotient * divisor != total)  # towards zero
-                found = quotient.astype(f"int{self.of.bits}")
-            else:
-                found = total / divisor
-        return pa.array(found, to_arrow(self.type), mask=count == 0)
-
-    def result(self, state: SumState) -> Any:
-        total, count = state
-        if count == 0:
-            return None
-        if isinstance(self.of, IntegerType):
-            wrapped = _wrapped(total, 64)
-            quotient = abs(wrapped) // count
-            return _wrapped(-quotient if wrapped < 0 else quotient, self.of.bits)
-        if isinstance(self.of, DecimalType):
-            return fitted(_EXACT.divide(total, Decimal(count)), self.type)
-        return total / count
-
-    def _plus(self, total: Any, value: Any) -> Any:
-        return total + value if isinstance(self.of, FloatType) else super()._plus(total, value)
-
-
-@dataclass(frozen=True)
-class Extreme(VectorAccumulator):
-    """The least or greatest value; values are never taken back."""
-
-    greatest: bool
-    of: SqlType
-
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """The value and the count, of integers."""
-        if not isinstance(self.of, IntegerType):
-            return ()  # a NaN is greater than all other floats
-        return ("max" if self.greatest else "min", "count")
-
-    def load(self, states: Sequence[Any]) -> tuple[Sequence[Any], Sequence[int]]:
-        return states, [state is not None for state in states]
-
-    def store(self, parts: Sequence[list[Any]]) -> Iterable[Any]:
-        values, counts = parts
-        return [value if count else None for value, count in zip(values, counts, strict=True)]
-
-    def results(self, parts: Sequence[Any]) -> Any:
-        import pyarrow as pa
-
-        value, count = parts
-        kind = to_arrow(self.of)
-        return pa.array(value.astype(kind.to_pandas_dtype()), kind, mask=count == 0)
-
-    def zero(self) -> Any:
-        return None
-
-    def add(self, state: Any, values: tuple[Any, ...]) -> Any:
-        (value,) = values
-        if value is None or state is None:
-            return state if value is None else value
-        return value if (value > state if self.greatest else value < state) else state
-
-    def retract(self, state: Any, values: tuple[Any, ...]) -> Any:
-        raise AssertionError("an input that takes rows back has ExtremeOfValues")
-
-    def merge(self, state: Any, other: Any) -> Any:
-        return self.add(state, (other,))
-
-    def result(self, state: Any) -> Any:
         return state
 
 
@@ -410,40 +259,3 @@ def count_change(occurrences: dict[Any, int], value: Any, change: int) -> int:
     else:
         occurrences.pop(value, None)
     return count
-
-
-def fitted(value: Any, kind: SqlType) -> Any:
-    """Return a sum as a value of its type: integers wrap, decimals round, or are NULL."""
-    if isinstance(kind, IntegerType):
-        return _wrapped(value, kind.bits)
-    if isinstance(kind, DecimalType):
-        rounded = _EXACT.quantize(Decimal(value), Decimal(1).scaleb(-kind.scale))
-        return rounded if len(rounded.as_tuple().digits) <= kind.precision else None
-    return value
-
-
-def converted(value: float, kind: SqlType) -> Any:
-    """Return a float as a value of a numeric type."""
-    if isinstance(kind, IntegerType):
-        # As Java does: the nearest number of 32 or 64 bits, of which a shorter one takes the last.
-        most = (1 << (max(kind.bits, 32) - 1)) - 1
-        whole = 0 if math.isnan(value) else int(max(min(value, most), -most - 1))
-        return _wrapped(whole, kind.bits)
-    if isinstance(kind, DecimalType):
-        return fitted(Decimal(repr(value)), kind)
-    return _as_float32(value) if isinstance(kind, FloatType) else value
-
-
-def _fits(totals: Sequence[int]) -> bool:
-    return min(totals) >= -(1 << 63) and max(totals) < 1 << 63
-
-
-def _wrapped(value: int, bits: int) -> int:
-    half = 1 << (bits - 1)
-    return (value + half) % (1 << bits) - half
-
-
-def _as_float32(value: float) -> float:
-    import numpy as np
-
-    return float(np.float32(value))

@@ -10,6 +10,9 @@ from headrace.errors import SqlValidationError
 from headrace.operators.columns.accumulator import Accumulator
 from headrace.sql.aggregates import accumulators as kept
 from headrace.sql.aggregates import collected
+from headrace.sql.aggregates.extremes import Extreme
+from headrace.sql.aggregates.fitting import fitted
+from headrace.sql.aggregates.sums import Average, Sum
 from headrace.sql.python_function import PythonFunction
 from headrace.sql.types import (
     BIGINT,
@@ -151,7 +154,7 @@ def _json_object(types: Types, result: SqlType, retracts: bool, constants: Any) 
 
 def _extreme(greatest: bool) -> Make:
     def make(types: Types, result: SqlType, retracts: bool, constants: Any) -> Accumulator:
-        return kept.ExtremeOfValues(greatest) if retracts else kept.Extreme(greatest, types[0])
+        return kept.ExtremeOfValues(greatest) if retracts else Extreme(greatest, types[0])
 
     return make
 
@@ -183,7 +186,7 @@ _ROWS = (
     AggregateFunction(
         "SUM",
         _sum_type,
-        lambda types, result, retracts, constants: kept.Sum(types[0], result),
+        lambda types, result, retracts, constants: Sum(types[0], result),
         ("SUM([DISTINCT] number)",),
         "The sum of the numbers that are not NULL; NULL if there is none.",
         example=("SUM(n)", "5"),
@@ -191,9 +194,7 @@ _ROWS = (
     AggregateFunction(
         "SUM0",
         _sum0_type,
-        lambda types, result, retracts, constants: kept.Sum(
-            types[0], result, kept.fitted(0, result)
-        ),
+        lambda types, result, retracts, constants: Sum(types[0], result, fitted(0, result)),
         ("SUM0([DISTINCT] number)",),
         "The sum of the numbers that are not NULL; 0 if there is none.",
         example=("SUM0(n)", "5"),
@@ -201,7 +202,7 @@ _ROWS = (
     AggregateFunction(
         "AVG",
         _average_type,
-        lambda types, result, retracts, constants: kept.Average(types[0], result),
+        lambda types, result, retracts, constants: Average(types[0], result),
         ("AVG([DISTINCT] number)",),
         "The average of the numbers that are not NULL, of the type of the numbers.",
         example=("AVG(n)", "1"),
