@@ -100,10 +100,11 @@ def build(
     folder: Path,
     number: int,
     function: KeyedProcessFunction | None = None,
+    records: int = RECORDS,
 ) -> None:
     """The program; its second version has the operator in another stage."""
     times = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v: v)
-    numbers = env.from_sequence(0, RECORDS - 1).uid("numbers")
+    numbers = env.from_sequence(0, records - 1).uid("numbers")
     timed = numbers.assign_timestamps_and_watermarks(times)
     if number == 1:
         timed = timed.rebalance().map(lambda v: v)
