@@ -268,6 +268,8 @@ def test_periodic_savepoints_are_taken_and_removed(tmp_path: Path) -> None:
         "execution.checkpointing.savepoint-dir": str(saved),
         "headrace.savepoint.interval": "200 ms",
         "headrace.savepoint.num-retained": "2",
+        # So few that the job has not ended before its fifth savepoint.
+        "headrace.source.max-records-per-batch": "10",
     }
     other = saved / "tallies-periodic-of-another"
     client = start(tmp_path, 0, **settings)
