@@ -99,7 +99,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     The tests of ``long.txt`` are marked, and those of ``drawn.txt`` that are not drawn.
     """
     long = long_tests()
-    left = drawn.not_drawn([item.nodeid for item in items], drawn.seed(), drawn.shares())
+    names = [item.nodeid for item in items if item.get_closest_marker("proof") is None]
+    left = drawn.not_drawn(names, drawn.seed(), drawn.pools())
     group_of: dict[str, str] = {}
     sizes: Counter[str] = Counter()
     for item in items:

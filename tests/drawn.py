@@ -11,16 +11,28 @@ import os
 import random
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 LIST = Path(__file__).with_name("drawn.txt")
 VARIABLE = "HEADRACE_TEST_DRAW"
 ALL = "all"
 
 
-def shares() -> dict[str, int]:
-    """Return, of each test function in the list, which part of its tests is drawn: one of n."""
-    lines = (line.split() for line in LIST.read_text("utf-8").splitlines())
-    return {each[1]: int(each[0].removeprefix("1/")) for each in lines if each and each[0] != "#"}
+class Pool(NamedTuple):
+    """What is drawn from together: of the tests of its functions, one of ``share`` is run."""
+
+    name: str
+    share: int
+
+
+def pools() -> dict[str, Pool]:
+    """Return the pool of each test function in the list; one without a name is of its own."""
+    found = {}
+    for line in LIST.read_text("utf-8").splitlines():
+        if line and not line.startswith("#"):
+            share, *name, function = line.split()
+            found[function] = Pool(*name or [function], int(share.removeprefix("1/")))
+    return found
 
 
 def seed() -> str:
@@ -28,16 +40,15 @@ def seed() -> str:
     return os.environ.setdefault(VARIABLE, str(random.SystemRandom().randrange(10_000)))
 
 
-def not_drawn(names: Iterable[str], seed: str, shares: dict[str, int]) -> set[str]:
+def not_drawn(names: Iterable[str], seed: str, pools: dict[str, Pool]) -> set[str]:
     """Return those names of tests that only ``make proof`` runs."""
-    by_function: dict[str, list[str]] = {}
+    by_pool: dict[Pool, list[str]] = {}
     for name in names:
-        function = name.partition("[")[0]
-        if function in shares:
-            by_function.setdefault(function, []).append(name)
+        pool = pools.get(name.partition("[")[0])
+        if pool is not None:
+            by_pool.setdefault(pool, []).append(name)
     left = set()
-    for function, found in by_function.items():
-        count = 0 if seed == ALL else math.ceil(len(found) / shares[function])
-        drawn = random.Random(f"{seed} {function}").sample(found, count)
-        left |= {*found} - {*drawn}
+    for pool, found in by_pool.items():
+        count = 0 if seed == ALL else math.ceil(len(found) / pool.share)
+        left |= {*found} - {*random.Random(f"{seed} {pool.name}").sample(found, count)}
     return left

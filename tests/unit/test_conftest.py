@@ -81,7 +81,7 @@ def item(name: str, *fixtures: str, **marks: pytest.MarkDecorator) -> Item:
 
 def marked(monkeypatch: pytest.MonkeyPatch, *items: Item, by_group: bool = False) -> list[Item]:
     monkeypatch.setattr(conftest, "long_tests", lambda: {"b.py::test_long"})
-    monkeypatch.setattr(drawn, "shares", lambda: {"b.py::test_many": 3})
+    monkeypatch.setattr(drawn, "pools", lambda: {"b.py::test_many": drawn.Pool("many", 3)})
     config: Any = SimpleNamespace(option=SimpleNamespace(loadgroup=by_group))
     found: list[Any] = [*items]
     conftest.pytest_collection_modifyitems(config, found)
