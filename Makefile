@@ -37,9 +37,14 @@ test: $(STAMP) ## the tests: those without Spark, servers and further processes 
 	$(BIN)/python -m pytest -m "(spark or slow) and not (proof or long)" -n 2 --dist loadgroup --durations=10 $(ARGS)
 
 .PHONY: test-long
-test-long: $(STAMP) ## the long tests, which tests/long.txt names (CI runs them, too)
+test-long: $(STAMP) ## the long tests, which tests/long.txt names
 	$(BIN)/python -m pytest -m "long and not (spark or slow or proof)" -n auto --durations=10 $(ARGS)
 	$(BIN)/python -m pytest -m "long and (spark or slow) and not proof" -n 2 --dist loadgroup --durations=10 $(ARGS)
+
+.PHONY: test-all
+test-all: $(STAMP) ## both at once: what `make test` and `make test-long` run (CI runs it)
+	$(BIN)/python -m pytest -m "not (spark or slow or proof)" -n auto --durations=30 $(ARGS)
+	$(BIN)/python -m pytest -m "(spark or slow) and not proof" -n 2 --dist loadgroup --no-loadscope-reorder --durations=60 $(ARGS)
 
 .PHONY: test-spark
 test-spark: $(SPARK_VENV)/.installed ## the tests with Spark on another Spark: SPARK=4.2, the oldest (ARGS=tests/spark for a part)
@@ -55,7 +60,7 @@ affected: $(STAMP) ## the tests that what you changed may break (ARGS="--since m
 
 .PHONY: proof
 proof: $(STAMP) ## what takes too long for every day: kills again and again, long waits, many examples
-	$(BIN)/python -m pytest -m proof --durations=10 $(ARGS)
+	HEADRACE_TEST_DRAW=all $(BIN)/python -m pytest -m proof --durations=10 $(ARGS)
 	HEADRACE_TEST_EFFORT=10 $(BIN)/python -m pytest -m "hypothesis and not spark and not proof" -n auto $(ARGS)
 
 .PHONY: mutants
@@ -94,10 +99,14 @@ proof-faults: $(STAMP) ## each process of a job on Spark struck at each step, an
 proof-databases: $(STAMP) ## a job on Spark whose Redis, PostgreSQL and HTTP service go away for a minute each
 	$(BIN)/python -m tests.proof.databases $(ARGS)
 
-.PHONY: proof-quick
-proof-quick: $(STAMP) ## a tenth of these three proofs; each prints its seed (CI runs it)
+# They wait for most of their time: `make -j3 proof-quick` runs them at once, as CI does.
+.PHONY: proof-quick proof-quick-kafka proof-quick-kafka-spark proof-quick-databases
+proof-quick: proof-quick-kafka proof-quick-kafka-spark proof-quick-databases ## a tenth of these three proofs; each prints its seed (CI runs it)
+proof-quick-kafka: $(STAMP)
 	$(BIN)/python -m tests.proof.kafka --share 0.1
+proof-quick-kafka-spark: $(STAMP)
 	$(BIN)/python -m tests.proof.kafka_on_spark --workers 2 --drivers 1 --jvms 1
+proof-quick-databases: $(STAMP)
 	$(BIN)/python -m tests.proof.databases --seconds 10
 
 .PHONY: bench

@@ -9,12 +9,14 @@ import gc
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from tests import drawn
 from tests.effort import examples
 from tests.long_tests import long_tests
 
@@ -52,6 +54,11 @@ def pytest_configure() -> None:
     has_memory = os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= MEMORY_BYTES
     if "TMPDIR" not in os.environ and has_memory:
         os.environ["TMPDIR"] = tempfile.tempdir = MEMORY
+    drawn.seed()
+
+
+def pytest_report_header() -> str:
+    return f"drawn tests: {drawn.VARIABLE}={drawn.seed()}"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -84,18 +91,32 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With ``--dist loadgroup`` a worker takes whole files, or all that use one server.
 
-    So each server is started once, and what a file makes for all its tests is made once. The tests
-    of ``long.txt`` are marked.
+    So each server is started once, and what a file makes for all its tests is made once. Groups
+    with most long tests are begun first, so that no worker is left with one of them at the end.
+    The tests of ``long.txt`` are marked, and those of ``drawn.txt`` that are not drawn.
     """
     long = long_tests()
+    names = [item.nodeid for item in items if item.get_closest_marker("proof") is None]
+    left = drawn.not_drawn(names, drawn.seed(), drawn.pools())
+    group_of: dict[str, str] = {}
+    sizes: Counter[str] = Counter()
     for item in items:
+        if item.nodeid in left:
+            item.add_marker(pytest.mark.proof)
+        own = item.get_closest_marker("xdist_group")
+        used = {SERVERS[name] for name in getattr(item, "fixturenames", ()) if name in SERVERS}
+        group = own.args[0] if own else min(used, default=str(item.path))
+        group_of[item.nodeid] = group
+        if own is None:  # of two, a group of both names would be made
+            item.add_marker(pytest.mark.xdist_group(group))
         if item.nodeid.partition("[")[0] in long:
             item.add_marker(pytest.mark.long)
-        used = {SERVERS[name] for name in getattr(item, "fixturenames", ()) if name in SERVERS}
-        item.add_marker(pytest.mark.xdist_group(min(used, default=str(item.path))))
+            sizes[group] += 1
+    if getattr(config.option, "loadgroup", False):
+        items.sort(key=lambda item: -sizes[group_of[item.nodeid]])
 
 
 def missing_becomes_failure(report: Any, environ: Any = os.environ) -> None:

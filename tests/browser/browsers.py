@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import pytest
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
+
+if TYPE_CHECKING:
+    from selenium import webdriver
 
 WIDTH, HEIGHT = 1600, 1000
 HOW = "apt-get install chromium chromium-driver"
@@ -17,6 +19,10 @@ HOW = "apt-get install chromium chromium-driver"
 @contextmanager
 def chromium(width: int = WIDTH, height: int = HEIGHT) -> Iterator[webdriver.Chrome]:
     """Start Chromium in a ``with`` block; skip the test if the machine has none."""
+    # Only here: the import takes a second, and most runs only collect the tests that need it.
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     driver = shutil.which("chromedriver")
     if browser is None or driver is None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from selenium import webdriver
 
 from headrace.runners.ui.server import UiServer
 from tests.browser import shop
 from tests.browser.browsers import chromium
 from tests.browser.pages import Page, run
+
+if TYPE_CHECKING:
+    from selenium import webdriver
 
 
 @pytest.fixture(scope="session")

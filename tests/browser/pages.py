@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
-
-from selenium import webdriver
-from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
+from typing import TYPE_CHECKING, Any
 
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.runners.ui.record import JobRecord
 from headrace.runners.ui.server import UiServer
 from tests.browser import shop
 
+if TYPE_CHECKING:
+    from selenium import webdriver
+
 SECONDS = 30.0
+CSS, ID = "css selector", "id"
+"""How selenium finds elements."""
 
 
 class Page:
@@ -37,15 +38,15 @@ class Page:
         self.browser.get(f"{self.server.address}{fragment}")
 
     def text(self, selector: str) -> str:
-        return str(
-            self.browser.find_element(By.CSS_SELECTOR, selector).get_attribute("textContent")
-        )
+        return str(self.browser.find_element(CSS, selector).get_attribute("textContent"))
 
     def texts(self, selector: str) -> list[str]:
-        found = self.browser.find_elements(By.CSS_SELECTOR, selector)
+        found = self.browser.find_elements(CSS, selector)
         return [str(each.get_attribute("textContent")) for each in found]
 
     def wait(self, condition: Callable[[], Any]) -> None:
+        from selenium.webdriver.support.ui import WebDriverWait
+
         WebDriverWait(self.browser, SECONDS).until(lambda browser: condition())
 
     def wait_for_status(self, status: str) -> None:

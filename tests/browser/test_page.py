@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from selenium import webdriver
-from selenium.webdriver.common.by import By
 
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.runners.ui.server import UiServer
 from tests.browser import shop
-from tests.browser.pages import Page, run
+from tests.browser.pages import CSS, ID, Page, run
+
+if TYPE_CHECKING:
+    from selenium import webdriver
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
@@ -46,12 +47,12 @@ def test_an_operator_is_chosen(page: Page, shop_job: Any) -> None:
     page.open()
     page.wait(lambda: page.texts(".row .label"))
     page.wait(lambda: page.text("#in-rate") != "-")
-    row = page.browser.find_elements(By.CSS_SELECTOR, ".row")[0]
+    row = page.browser.find_elements(CSS, ".row")[0]
     row.click()
     page.wait(lambda: page.text("#detail h3") == "orders")
     assert "watermark" in page.texts("#detail dt")
-    page.browser.find_element(By.CSS_SELECTOR, "#detail .close").click()
-    page.wait(lambda: not page.browser.find_element(By.ID, "detail").is_displayed())
+    page.browser.find_element(CSS, "#detail .close").click()
+    page.wait(lambda: not page.browser.find_element(ID, "detail").is_displayed())
 
 
 def test_both_themes_have_their_colors(page: Page, shop_job: Any) -> None:
@@ -63,7 +64,7 @@ def test_both_themes_have_their_colors(page: Page, shop_job: Any) -> None:
             page.browser.execute_script("return getComputedStyle(document.body).backgroundColor")
         )
     assert grounds == ["rgb(238, 242, 245)", "rgb(11, 17, 22)"]
-    page.browser.find_element(By.ID, "theme").click()  # dark, then as the system is
+    page.browser.find_element(ID, "theme").click()  # dark, then as the system is
     assert page.text("#theme") == "Auto"
 
 
@@ -100,7 +101,7 @@ def test_of_several_jobs_one_is_chosen(page: Page, server: UiServer) -> None:
     page.open()
     page.wait_for_status("FINISHED")
     assert page.text("#name") == "second"
-    page.browser.find_elements(By.CSS_SELECTOR, "#jobs option")[0].click()
+    page.browser.find_elements(CSS, "#jobs option")[0].click()
     page.wait(lambda: page.text("#name") == "first")
 
 
@@ -148,7 +149,7 @@ def test_two_hundred_operators_cost_what_has_changed(page: Page, server: UiServe
     script = page.browser.execute_script
 
     def nodes() -> int:
-        return len(page.browser.find_elements(By.CSS_SELECTOR, "#graph *"))
+        return len(page.browser.find_elements(CSS, "#graph *"))
 
     try:
         page.open()

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from selenium.webdriver.common.action_chains import ActionChains
-from selenium.webdriver.common.by import By
 
 from headrace.runners.ui.server import UiServer
-from tests.browser.pages import Page, run
+from tests.browser.pages import CSS, ID, Page, run
 from tests.browser.test_page import failing
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
@@ -131,7 +129,7 @@ def test_each_card_shows_how_busy_it_is_what_waits_and_its_watermark(
 def test_each_edge_shows_a_rate(page: Page, shop_job: Any) -> None:
     page.open()
     page.wait_for_status("RUNNING")
-    edges = len(page.browser.find_elements(By.CSS_SELECTOR, "path.edge"))
+    edges = len(page.browser.find_elements(CSS, "path.edge"))
     page.wait(lambda: len(page.texts(".edge-label text:first-child")) >= 10)
     page.wait(
         lambda: all(
@@ -141,7 +139,7 @@ def test_each_edge_shows_a_rate(page: Page, shop_job: Any) -> None:
     )
     assert (
         len(page.texts(".edge-label"))
-        == len(page.browser.find_elements(By.CSS_SELECTOR, "path.edge"))
+        == len(page.browser.find_elements(CSS, "path.edge"))
         >= max(edges, 10)
     )
 
@@ -149,6 +147,8 @@ def test_each_edge_shows_a_rate(page: Page, shop_job: Any) -> None:
 def test_the_timeline_has_a_bar_for_each_micro_batch_with_its_parts(
     page: Page, shop_job: Any
 ) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+
     page.open()
     page.wait_for_status("RUNNING")
 
@@ -158,7 +158,7 @@ def test_the_timeline_has_a_bar_for_each_micro_batch_with_its_parts(
 
     page.wait(lambda: drawn()[0] >= 20)
     assert all(columns > 0 for columns in drawn()[1]), "each part has its color"
-    timeline = page.browser.find_element(By.ID, "timeline")
+    timeline = page.browser.find_element(ID, "timeline")
     page.browser.execute_script("arguments[0].scrollIntoView({ block: 'center' })", timeline)
     right = timeline.size["width"] // 2 - 12
     ActionChains(page.browser).move_to_element_with_offset(timeline, right, 0).perform()
@@ -183,12 +183,12 @@ def test_texts_can_be_read(page: Page, both_jobs: None, theme: str) -> None:
     page.wait(lambda: any("lost" in text for text in page.texts(".row .side")))
     page.wait(lambda: any("waiting" in text for text in page.texts(".row .side")))
     seen = page.browser.execute_script(SEEN)
-    options = page.browser.find_elements(By.CSS_SELECTOR, "#jobs option")
+    options = page.browser.find_elements(CSS, "#jobs option")
     next(each for each in options if each.text.startswith("fails")).click()
     page.wait_for_status("FAILED")
     page.wait(lambda: page.texts("#failures h3"))
-    page.browser.find_element(By.CSS_SELECTOR, "#failures summary").click()
-    page.browser.find_elements(By.CSS_SELECTOR, ".row")[0].click()
+    page.browser.find_element(CSS, "#failures summary").click()
+    page.browser.find_elements(CSS, ".row")[0].click()
     page.wait(lambda: page.texts("#detail dt"))
     seen += page.browser.execute_script(SEEN)
     texts = {text for text, *_ in seen}

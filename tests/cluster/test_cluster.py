@@ -93,7 +93,7 @@ def submit_archive(url: str, folder: Path, *arguments: str) -> subprocess.Popen[
 @pytest.mark.parametrize(
     ("begin", "cores"),
     [
-        pytest.param(start_session, "2 cores", marks=pytest.mark.proof),
+        (start_session, "2 cores"),
         (start_by_headrace, "2 cores"),
         (submit_archive, "2 tasks at once"),
     ],

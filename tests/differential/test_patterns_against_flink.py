@@ -92,15 +92,22 @@ def answer(case: Case, backend: Any) -> dict[str, Any]:
         }
 
 
-@pytest.mark.parametrize(
-    ("part", "backend"),
-    [
-        *((part, backend) for part in range(PARTS) for backend in ("heap", "paged")),
-        *((part, "over columns") for part in range(3)),
-        *(pytest.param(part, "over columns", marks=pytest.mark.long) for part in range(3, PARTS)),
-    ],
-)
-def test_matches_are_those_of_flink(part: int, backend: str) -> None:
+@pytest.mark.parametrize("part", range(PARTS))
+def test_matches_are_those_of_flink(part: int) -> None:
+    check_part(part, "heap")
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_matches_in_pages(part: int) -> None:
+    check_part(part, "paged")
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_matches_over_columns(part: int) -> None:
+    check_part(part, "over columns")
+
+
+def check_part(part: int, backend: str) -> None:
     for case, flink in goldens()[part::PARTS]:
         if "error" in flink:
             with pytest.raises(HeadraceError):

@@ -29,7 +29,13 @@ from tests.spark.test_state_of_checkpoints import check_is_of_one_moment
 pytestmark = pytest.mark.spark
 
 
-def environment(folder: Path, **settings: Any) -> StreamExecutionEnvironment:
+ENDLESS = 1_000 * tallies.RECORDS
+"""So many records that the job has not ended, however slow the machine is, when it is cancelled."""
+
+
+def environment(
+    folder: Path, records: int = tallies.RECORDS, **settings: Any
+) -> StreamExecutionEnvironment:
     env = StreamExecutionEnvironment(
         Configuration.from_dict(
             {
@@ -40,7 +46,7 @@ def environment(folder: Path, **settings: Any) -> StreamExecutionEnvironment:
             }
         )
     )
-    tallies.build(env, folder, 0)
+    tallies.build(env, folder, 0, records=records)
     return env
 
 
@@ -137,7 +143,7 @@ def test_savepoints_are_taken_while_restore_points_are_kept(tmp_path: Path) -> N
         "headrace.source.max-records-per-batch": str(tallies.PER_BATCH),
     }
     folder = CheckpointFolder.of_job(str(tmp_path / "checkpoints"), "tallies")
-    client = environment(tmp_path, **keeping).execute_async("tallies")
+    client = environment(tmp_path, ENDLESS, **keeping).execute_async("tallies")
     wait_for(client, lambda: len(restore_points(folder)) == 3)
     with ThreadPoolExecutor(3) as pool:
         asked = [

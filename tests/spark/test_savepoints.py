@@ -100,10 +100,11 @@ def build(
     folder: Path,
     number: int,
     function: KeyedProcessFunction | None = None,
+    records: int = RECORDS,
 ) -> None:
     """The program; its second version has the operator in another stage."""
     times = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v: v)
-    numbers = env.from_sequence(0, RECORDS - 1).uid("numbers")
+    numbers = env.from_sequence(0, records - 1).uid("numbers")
     timed = numbers.assign_timestamps_and_watermarks(times)
     if number == 1:
         timed = timed.rebalance().map(lambda v: v)
@@ -267,6 +268,8 @@ def test_periodic_savepoints_are_taken_and_removed(tmp_path: Path) -> None:
         "execution.checkpointing.savepoint-dir": str(saved),
         "headrace.savepoint.interval": "200 ms",
         "headrace.savepoint.num-retained": "2",
+        # So few that the job has not ended before its fifth savepoint.
+        "headrace.source.max-records-per-batch": "10",
     }
     other = saved / "tallies-periodic-of-another"
     client = start(tmp_path, 0, **settings)

@@ -1,4 +1,4 @@
-"""A skip for something missing is a failure in CI, and a skip elsewhere."""
+"""What is missing is a failure in CI; which worker takes which tests, and which are marked."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from tests import conftest, drawn
 from tests.conftest import missing_becomes_failure
 
 ROOT = Path(__file__).parents[2]
@@ -60,3 +62,55 @@ def test_ci_decides_what_missing_is(environ: dict[str, str], outcome: str) -> No
     )
     missing_becomes_failure(report, environ)
     assert report.outcome == outcome
+
+
+class Item(SimpleNamespace):
+    """A collected test."""
+
+    def add_marker(self, mark: pytest.MarkDecorator) -> None:
+        self.marks[mark.name] = mark
+
+    def get_closest_marker(self, name: str) -> Any:
+        return self.marks.get(name)
+
+
+def item(name: str, *fixtures: str, **marks: pytest.MarkDecorator) -> Item:
+    path = Path(name.partition("::")[0])
+    return Item(nodeid=name, path=path, fixturenames=fixtures, marks=marks)
+
+
+def marked(monkeypatch: pytest.MonkeyPatch, *items: Item, by_group: bool = False) -> list[Item]:
+    monkeypatch.setattr(conftest, "long_tests", lambda: {"b.py::test_long"})
+    monkeypatch.setattr(drawn, "pools", lambda: {"b.py::test_many": drawn.Pool("many", 3)})
+    config: Any = SimpleNamespace(option=SimpleNamespace(loadgroup=by_group))
+    found: list[Any] = [*items]
+    conftest.pytest_collection_modifyitems(config, found)
+    return found
+
+
+def test_a_worker_takes_a_file_or_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = pytest.mark.xdist_group("own")
+    found = marked(
+        monkeypatch,
+        item("a.py::test_one"),
+        item("a.py::test_kafka", "kafka_server", "tmp_path"),
+        item("b.py::test_own", xdist_group=own),
+    )
+    assert [each.marks["xdist_group"].args[0] for each in found] == ["a.py", "kafka", "own"]
+
+
+def test_groups_with_most_long_tests_are_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = item("a.py::test_one"), item("b.py::test_two"), item("b.py::test_long[1]")
+    assert [each.nodeid for each in marked(monkeypatch, *given)] == [each.nodeid for each in given]
+    found = marked(monkeypatch, *given, by_group=True)
+    assert [each.nodeid[0] for each in found] == ["b", "b", "a"]
+    assert [each for each in found if "long" in each.marks] == [given[2]]
+
+
+@pytest.mark.parametrize(("seed", "proofs"), [("17", 4), (drawn.ALL, 6)])
+def test_what_is_not_drawn_is_a_proof(
+    seed: str, proofs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(drawn.VARIABLE, seed)
+    found = marked(monkeypatch, *(item(f"b.py::test_many[{n}]") for n in range(6)))
+    assert sum("proof" in each.marks for each in found) == proofs
