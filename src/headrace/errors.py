@@ -90,8 +90,10 @@ class HeadraceError(Exception):
         if self.hint:
             rows.append(("hint", self.hint))
         width = max((len(label) for label, _ in rows), default=0) + 1
+        below = "\n" + " " * (width + 3)
+        texts = [(label, text.replace("\n", below)) for label, text in rows]
         return "\n".join(
-            [self.message, *(f"  {label + ':':<{width}} {text}" for label, text in rows)]
+            [self.message, *(f"  {label + ':':<{width}} {text}" for label, text in texts)]
         )
 
 

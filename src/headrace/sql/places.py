@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from headrace.errors import CatalogError, SqlValidationError, UnsupportedError
+from headrace.errors import (
+    CatalogError,
+    ConfigurationError,
+    HeadraceError,
+    SqlValidationError,
+    UnsupportedError,
+)
+from headrace.sql.dialect.lexer import line_and_column, marked_line, tokenize
+from headrace.sql.statements import CreateCatalog, Insert, Path, Statement
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -16,13 +26,57 @@ PLACED = (SqlValidationError, UnsupportedError, CatalogError)
 """The errors of planning that say where they are."""
 
 
+def place_in(text: str, start: int) -> str:
+    """Return the line and column of an offset, that line of the text, and a mark below it."""
+    line, column = line_and_column(text, start)
+    return "\n".join([f"line {line}, column {column}", *marked_line(text, start)])
+
+
 def place_of(node: exp.Expr) -> str:
-    """Return the line and column of a node in the text; empty: they are not known."""
-    line, column = node.meta.get("line"), node.meta.get("column")
-    return f"line {line}, column {column}" if line else ""
+    """Return where a node stands, as ``place_in`` gives it; empty: it is not known."""
+    source = node.meta.get("source")
+    return "" if source is None else place_in(source, node.meta["start"])
 
 
-def add_place(error: SqlValidationError | UnsupportedError | CatalogError, node: exp.Expr) -> None:
+def add_place(error: HeadraceError, node: exp.Expr) -> None:
     """Say in an error where it is, if it does not: the innermost node counts."""
     if POSITION not in error.where and (place := place_of(node)):
         error.where[POSITION] = place
+
+
+@contextmanager
+def placed_by(statement: Statement) -> Iterator[None]:
+    """Have errors that do not say where they are name the place of a statement.
+
+    This is the name that the statement is about; if it has none, its beginning.
+    """
+    try:
+        yield
+    except (*PLACED, ConfigurationError) as error:
+        if POSITION not in error.where and statement.source:
+            error.where = {POSITION: _place_of_statement(statement), **error.where}
+        raise
+
+
+def _place_of_statement(statement: Statement) -> str:
+    lines = statement.source.split("\n")[: statement.line - 1]
+    start = sum(len(line) + 1 for line in lines) + statement.column - 1
+    return place_in(statement.source, start + _offset_of_name(statement.text, _name(statement)))
+
+
+def _name(statement: Statement) -> str | None:
+    match statement:
+        case CreateCatalog():
+            return statement.name
+        case Insert():
+            return statement.target[0]
+    path: Path = getattr(statement, "path", ())
+    return path[0] if path else None
+
+
+def _offset_of_name(text: str, name: str | None) -> int:
+    for token in tokenize(text)[1:]:
+        spelled = token.value if token.kind == "name" else text[token.start : token.end]
+        if token.kind in ("name", "word") and spelled == name:
+            return token.start
+    return 0

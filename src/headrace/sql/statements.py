@@ -21,8 +21,8 @@ Options = tuple[tuple[str, str], ...]
 class Statement:
     """A statement: its text without the semicolon, and where it begins (from 1).
 
-    ``source``: all that was read with it. The nodes of its trees have offsets in that text, as
-    ``node.meta["start"]`` and ``node.meta["end"]``, from "line" and "column".
+    ``source``: all that was read with it. The nodes of its trees have this text as
+    ``node.meta["source"]``, and where they stand in it: "start" and "end", "line" and "column".
     """
 
     text: str

@@ -93,17 +93,28 @@ def _unknown_error(table: str, key: str, known: list[str]) -> SqlValidationError
     )
 
 
-def find_named(kind: str, name: str | None, known: Mapping[str, str], hint: str = "") -> str:
+def find_named(
+    kind: str, name: str | None, known: Mapping[str, str], table: str, others: Iterable[str]
+) -> str:
     """Return the value of a name in a table of connectors or formats.
+
+    ``others``: the keys of the table's other options, of which one may be meant as ``kind``.
 
     Raises:
         SqlValidationError: there is no such name.
     """
     if name is not None and name in known:
         return known[name]
-    near = [] if name is None else get_close_matches(name, known, 1)
+    if name:
+        near = get_close_matches(name, known, 1)
+        problem = f"there is no {kind} {name!r}"
+        hint = f"did you mean {near[0]!r}?" if near else None
+    else:
+        meant = get_close_matches(kind, others, 1, 0.7)
+        problem = f"table {table!r} needs a {kind}"
+        hint = f"write '{kind}' in place of {meant[0]!r}" if meant else None
     raise SqlValidationError(
-        f"there is no {kind} {name!r}" if name else f"a table needs a {kind}",
-        where={f"{kind}s": ", ".join(known)},
-        hint=f"did you mean {near[0]!r}?" if near else hint or None,
+        problem,
+        where={"table": table, f"{kind}s": ", ".join(known)},
+        hint=hint or f"its WITH says '{kind}' = '…'",
     )

@@ -18,6 +18,7 @@ from headrace.table._types.sql import to_sql
 from headrace.table.expression import Expression
 
 __all__ = [
+    "CURRENT_RANGE", "CURRENT_ROW", "UNBOUNDED_RANGE", "UNBOUNDED_ROW",
     "and_", "array", "atan2", "call", "call_sql", "coalesce", "col", "concat", "concat_ws",
     "convert_tz", "current_database", "current_date", "current_time", "current_timestamp",
     "current_watermark", "date_format", "descriptor", "e", "from_unixtime", "if_then_else", "json",
@@ -28,6 +29,13 @@ __all__ = [
     "to_timestamp_ltz", "unix_timestamp", "uuid", "with_all_columns", "with_columns",
     "without_columns",
 ]  # fmt: skip
+
+
+# The bounds of OVER windows, which over_window() refuses.
+UNBOUNDED_ROW: Expression[Any] = Expression(exp.Var(this="UNBOUNDED_ROW"))
+UNBOUNDED_RANGE: Expression[Any] = Expression(exp.Var(this="UNBOUNDED_RANGE"))
+CURRENT_ROW: Expression[Any] = Expression(exp.Var(this="CURRENT_ROW"))
+CURRENT_RANGE: Expression[Any] = Expression(exp.Var(this="CURRENT_RANGE"))
 
 
 def _function(name: str, *arguments: Any) -> Expression[Any]:

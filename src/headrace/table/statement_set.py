@@ -43,7 +43,7 @@ class StatementSet:
         overwrite: bool = False,
     ) -> StatementSet:
         """Add the rows of a table, to be written into another one."""
-        target = self._session.target(target_path_or_descriptor)
+        target = self._session.target(target_path_or_descriptor, table._columns)
         self._inserts.append(PlannedInsert(table._rel, target, overwrite))
         return self
 

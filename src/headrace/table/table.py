@@ -26,8 +26,10 @@ from headrace.table._api.functions import (
 )
 from headrace.table._api.selecting import expanded, named, select_of, trees_of
 from headrace.table._api.windows import GroupWindowSpec
+from headrace.table._expressions.trees import column as column_tree
 from headrace.table._expressions.trees import tree_of
 from headrace.table.explain_detail import ExplainDetail
+from headrace.table.expression import Expression
 from headrace.table.window import GroupWindow
 
 if TYPE_CHECKING:
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     )
     from headrace.table._planning.session import SqlSession
     from headrace.table.catalog import ResolvedSchema
-    from headrace.table.expression import Expression
     from headrace.table.table_descriptor import TableDescriptor
     from headrace.table.table_pipeline import TablePipeline
     from headrace.table.table_result import TableResult
@@ -72,6 +73,23 @@ class Table:
         if self._name is None:
             self._name = self._session.register_unnamed(self._rel)
         return self._name
+
+    def __getattr__(self, name: str) -> Expression[Any]:
+        """Return the column of a name: ``table.select(table.a)``."""
+        rel = vars(self).get("_rel")
+        names = [] if rel is None else [column.name for column in rel.columns]
+        if name not in names:
+            raise AttributeError(
+                f"a table has no method {name!r}, and this one no such column;"
+                f" its columns are {', '.join(names)}",
+                name=name,
+                obj=self,
+            )
+        return Expression(column_tree(name))
+
+    def __dir__(self) -> list[str]:
+        """Return the columns, too."""
+        return [*super().__dir__(), *self._names]
 
     @property
     def _names(self) -> list[str]:
@@ -332,7 +350,7 @@ class Table:
         """Return what writes the rows into a table, when it is executed."""
         from headrace.table.table_pipeline import TablePipeline
 
-        target = self._session.target(table_path_or_descriptor)
+        target = self._session.target(table_path_or_descriptor, self._columns)
         return TablePipeline(self._session, self._rel, target, overwrite)
 
     def explain(self, *extra_details: ExplainDetail) -> str:
@@ -486,7 +504,6 @@ class AggregatedTable:
 
     def select(self, *fields: Expression[Any]) -> Table:
         """Return expressions of the keys, the results, and the borders of the window."""
-        from headrace.table.expression import Expression
 
         trees = trees_of(fields, "select")
         items: list[exp.Expr] = [exp.column(key, quoted=True) for key in self._keys]

@@ -7,6 +7,8 @@ from typing import Any, Self
 from headrace.common.config_options import ConfigOption
 from headrace.errors import SqlValidationError
 from headrace.sql.catalog.objects import CatalogTable
+from headrace.sql.rel import Columns
+from headrace.sql.statements import PhysicalColumn
 from headrace.sql.types import quote_name
 from headrace.table.schema import Schema
 
@@ -107,16 +109,20 @@ class TableDescriptor:
         """Return the comment."""
         return self._comment
 
-    def _definition(self) -> CatalogTable:
-        if self._schema is None:
-            raise SqlValidationError(
-                "the table has no schema", hint="TableDescriptor.for_connector(…).schema(…)"
-            )
+    def _definition(self, columns: Columns = ()) -> CatalogTable:
+        """Return the table; without a schema it has the columns of the rows written into it."""
+        schema = self._schema
+        if schema is None:
+            if not columns:
+                raise SqlValidationError(
+                    "the table has no schema", hint="TableDescriptor.for_connector(…).schema(…)"
+                )
+            schema = Schema(tuple(PhysicalColumn(each.name, each.type) for each in columns))
         return CatalogTable(
-            self._schema._columns,
+            schema._columns,
             tuple(self._options.items()),
-            self._schema._watermarks[0] if self._schema._watermarks else None,
-            self._schema._primary_key,
+            schema._watermarks[0] if schema._watermarks else None,
+            schema._primary_key,
             self._partition_keys,
             comment=self._comment or "",
         )

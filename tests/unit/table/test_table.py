@@ -16,6 +16,7 @@ from headrace.table import (
     Row,
     StreamTableEnvironment,
     Table,
+    TableDescriptor,
     TableEnvironment,
 )
 from headrace.table.expressions import (
@@ -54,6 +55,30 @@ def columns(table: Table) -> list[str]:
 def rows(table: Table) -> list[Any]:
     with table.execute().collect() as found:
         return [*found]
+
+
+def test_columns_are_attributes(t_env: TableEnvironment, table: Table) -> None:
+    found = table.where(table.b == "Hi").select(table.a, (table.c * 2).alias("d"))
+    assert rows(found) == [Row(1, 5.0), Row(3, 2.0)]
+    assert "b" in dir(table) and not hasattr(table, "d")
+    with pytest.raises(AttributeError, match=r"no method 'sort'.*its columns are a, b, c"):
+        table.sort  # noqa: B018
+    nested = t_env.from_elements([(Row(name="ann"), [1, 2])], DataTypes.ROW([
+        DataTypes.FIELD("person", DataTypes.ROW([DataTypes.FIELD("name", DataTypes.STRING())])),
+        DataTypes.FIELD("tags", DataTypes.ARRAY(DataTypes.BIGINT())),
+    ]))  # fmt: skip
+    assert rows(nested.select(nested.person.name, nested.tags[2])) == [Row("ann", 2)]
+    with pytest.raises(TypeError, match="not iterable"):
+        iter(nested.tags)
+
+
+def test_a_sink_without_a_schema_takes_the_columns_of_the_rows(
+    t_env: TableEnvironment, table: Table, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table.select(col("a")).execute_insert(TableDescriptor.for_connector("print").build()).wait()
+    assert capsys.readouterr().out.splitlines() == [f"1> +I[{n}]" for n in (1, 2, 3)]
+    with pytest.raises(SqlValidationError, match="has no schema"):
+        t_env.from_descriptor(TableDescriptor.for_connector("datagen").build())
 
 
 def test_names_and_types_are_those_of_pyflink(table: Table) -> None:

@@ -587,7 +587,8 @@ def find(key: str) -> ConfigOption[Any] | None:
 def check(key: str, value: Any) -> None:
     """Check that a key is known and its value can be parsed.
 
-    A key of Flink that has no effect prints a warning, once.
+    A key of Flink that has no effect prints a warning, once. Of the keys that are Flink's by their
+    beginning only, one that is nearly a key of ours is a mistake.
 
     Raises:
         ConfigurationError: the key is unknown (the error names similar ones), or the value cannot
@@ -598,7 +599,9 @@ def check(key: str, value: Any) -> None:
         option.parse(value)
     elif any(key.startswith(prefix) and key != prefix for prefix in PREFIXES):
         return
-    elif flink_keys.is_flink_key(key):
+    elif flink_keys.is_flink_key(key) and (
+        key in flink_keys.names() or not difflib.get_close_matches(key, OPTIONS, 1, 0.9)
+    ):
         flink_keys.warn_once(key)
     else:
         raise ConfigurationError(f"{key!r} is not a known key", hint=_find_nearest(key))

@@ -138,14 +138,22 @@ def line_and_column(text: str, position: int) -> tuple[int, int]:
     return before.count("\n") + 1, position - line_start + 1
 
 
+def marked_line(text: str, position: int) -> tuple[str, str]:
+    """Return the line of an offset, at most 100 characters of it, and a mark to show below it."""
+    line, column = line_and_column(text, position)
+    whole = text.split("\n")[line - 1]
+    blanks = len(whole) - len(whole.lstrip())
+    first = max(min(blanks, column - 1), column - 70)
+    shown = whole[first : first + 100].rstrip("\r")
+    mark = "".join("\t" if each == "\t" else " " for each in shown[: column - 1 - first])
+    return shown, f"{mark}^"
+
+
 def message_at(text: str, position: int, problem: str) -> str:
     """Return a problem with its line and column, that line of the text, and a mark below it."""
     line, column = line_and_column(text, position)
-    lines = text.split("\n")
-    first = max(0, column - 70)
-    shown = lines[line - 1][first : first + 100].rstrip("\r")
-    mark = "".join("\t" if each == "\t" else " " for each in shown[: column - 1 - first])
-    return f"line {line}, column {column}: {problem}\n  {shown}\n  {mark}^"
+    shown, mark = marked_line(text, position)
+    return f"line {line}, column {column}: {problem}\n  {shown}\n  {mark}"
 
 
 def parser_error(

@@ -78,6 +78,7 @@ class TreeReader(Cursor):
         last = max(first, self.index - 1)
         start = self.tokens[first].start
         line = bisect_right(self._lines, start)
+        found.meta["source"] = self.text
         found.meta["start"], found.meta["end"] = start, self.tokens[last].end
         found.meta["line"], found.meta["column"] = line, start - self._lines[line - 1] + 1
         return found

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from headrace.errors import SqlValidationError
 from headrace.sql.assignment import is_assignable
 from headrace.sql.calls import cast
+from headrace.sql.catalog.errors import did_you_mean
 from headrace.sql.catalog.objects import CatalogTable
 from headrace.sql.expressions import Expression, Literal
 from headrace.sql.rel import Calc, Column, Columns, Rel, reference
@@ -89,7 +90,8 @@ def _named(columns: Columns, names: Sequence[str], table: str) -> Columns:
     by_name = {column.name: column for column in columns}
     for place, name in enumerate(names):
         if name not in by_name:
-            raise SqlValidationError(f"table {table!r} has no column {name!r}")
+            problem = f"table {table!r} has no column {name!r}"
+            raise SqlValidationError(problem, hint=did_you_mean(name, by_name))
         if name in names[:place]:
             raise SqlValidationError(f"column {name!r} of table {table!r} is assigned twice")
     return tuple(by_name[name] for name in names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 
 from headrace.table._connectors.connector import Connector
@@ -18,13 +19,15 @@ _CONNECTORS = {
 }
 
 
-def find_connector(identifier: str | None) -> Connector:
-    """Return the connector of a name.
+def find_connector(
+    identifier: str | None, table: str = "", others: Iterable[str] = ()
+) -> Connector:
+    """Return the connector of a name. ``table``, ``others``: as ``find_named`` has them.
 
     Raises:
         SqlValidationError: there is none.
     """
-    hint = "add 'connector' = '…' to the table's WITH"
-    module, _, name = find_named("connector", identifier, _CONNECTORS, hint).partition(":")
+    found = find_named("connector", identifier, _CONNECTORS, table, others)
+    module, _, name = found.partition(":")
     made: Connector = getattr(import_module(module), name)()
     return made

@@ -232,6 +232,18 @@ class Operators(ExpressionTree):
         """Return an element of an array, from 1, or the value of a key of a map."""
         return self._make(exp.Bracket(this=tree_of(self), expressions=[tree_of(index)]))
 
+    def __getattr__(self, name: str) -> Self:
+        """Return a field of a row: ``col('person').name``."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self.get(name)
+
+    def __getitem__(self, index: Any) -> Self:
+        """Return an element: ``col('tags')[1]``."""
+        return self.at(index)
+
+    __iter__: None = None  # or it would be a sequence without an end
+
     @property
     def flatten(self) -> Self:
         """Return FLATTEN, which is refused when it is planned."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -21,14 +21,15 @@ _FORMATS = {
 }
 
 
-def find_format(identifier: str | None) -> type[TableFormat]:
-    """Return the class of a format.
+def find_format(
+    identifier: str | None, table: str = "", others: Iterable[str] = ()
+) -> type[TableFormat]:
+    """Return the class of a format. ``table``, ``others``: as ``find_named`` has them.
 
     Raises:
         SqlValidationError: there is none of this name.
     """
-    hint = "add 'format' = '…' to the table's WITH"
-    module, _, name = find_named("format", identifier, _FORMATS, hint).partition(":")
+    module, _, name = find_named("format", identifier, _FORMATS, table, others).partition(":")
     found: type[TableFormat] = getattr(import_module(module), name)
     return found
 

@@ -37,6 +37,7 @@ from headrace.sql.catalog.objects import CatalogTable, CatalogView, ObjectPath, 
 from headrace.sql.catalog.store import FileCatalogStore
 from headrace.sql.explain import explain, explain_sink
 from headrace.sql.parsing import parse
+from headrace.sql.places import PLACED, placed_by
 from headrace.sql.python_function import PythonFunction
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import Column, Columns, Rel, StreamRows, StreamScan
@@ -125,7 +126,11 @@ class SqlSession:
             case PlanView():
                 return relation.plan
             case CatalogView():
-                return self._view(relation)
+                try:
+                    return self._view(relation)
+                except PLACED as error:
+                    error.where.setdefault("view", str(path))
+                    raise
         return table_plan(path, relation, hints, self.resolver().converter, self.batch)
 
     def _view(self, view: CatalogView) -> Rel:
@@ -175,10 +180,13 @@ class SqlSession:
         self.catalogs.create_relation((name,), table, temporary=True)
         return name
 
-    def target(self, given: str | TableDescriptor) -> Target:
-        """Return the table of a path or a description, to be written."""
+    def target(self, given: str | TableDescriptor, columns: Columns) -> Target:
+        """Return the table of a path or a description, to be written.
+
+        ``columns``: those of the rows, which a description without a schema takes.
+        """
         if not isinstance(given, str):
-            return Target(None, given._definition())
+            return Target(None, given._definition(columns))
         path = parsed_path(given)
         return Target(self.catalogs.qualify(path), self.catalogs.table(path))
 
@@ -200,6 +208,10 @@ class SqlSession:
 
     def run(self, statement: parsed.Statement) -> TableResult:
         """Run a statement that was parsed."""
+        with placed_by(statement):
+            return self._run(statement)
+
+    def _run(self, statement: parsed.Statement) -> TableResult:
         if self._statement_set is not None:
             return self._add_to_set(self._statement_set, statement)
         match statement:
@@ -357,6 +369,10 @@ class SqlSession:
 
     def planned(self, insert: parsed.Insert) -> PlannedInsert:
         """Return what an INSERT writes, and where."""
+        with placed_by(insert):
+            return self._planned(insert)
+
+    def _planned(self, insert: parsed.Insert) -> PlannedInsert:
         target = Target(self.catalogs.qualify(insert.target), self.catalogs.table(insert.target))
         resolver = self.resolver()
         converter = resolver.converter(Scope(()))

@@ -82,7 +82,7 @@ class TableSinks:
         key = () if definition.primary_key is None else definition.primary_key.columns
         options = {**dict(definition.options), **dict(insert.hints)}
         identifier = options.pop("connector", None)
-        connector = find_connector(identifier)
+        connector = find_connector(identifier, name, options)
         if insert.overwrite and not getattr(connector, "overwrites", False):
             raise SqlValidationError(
                 f"table {name!r} cannot be overwritten: its connector {identifier!r} only appends"

@@ -76,7 +76,7 @@ class TableStreams:
         found = self._sources.get(scan)
         if found is None:
             options = dict(scan.options)
-            connector = find_connector(options.pop("connector", None))
+            connector = find_connector(options.pop("connector", None), scan.table[-1], options)
             request = TableRequest(
                 scan.table[-1],
                 scan.fields,

@@ -83,7 +83,52 @@ def test_the_first_error_ends_the_run(session: Session) -> None:
     assert "later" not in session.out and "1 row in set" in session.out
     lines = session.err.splitlines()
     assert lines[0].startswith("[ERROR] SqlParserError: line 3, column 17: 't' is not expected")
-    assert lines[1:3] == ["    SELECT a FORM t", "                  ^"]
+    assert lines[1:3] == ["  SELECT a FORM t", "                ^"]
+
+
+def test_errors_of_planning_show_their_place(session: Session) -> None:
+    session.run("CREATE TABLE t (a INT) WITH ('connector' = 'datagen', 'number-of-row' = '1')")
+    assert not session.run("SELECT 1;\n  SELECT a,\n    UPER('b') FROM t")
+    assert not session.run("SELECT 1; DROP TABLE tt")
+    assert not session.run("INSERT INTO `t` (b) SELECT 1")
+    assert not session.run("SELECT * FROM t")
+    assert session.err.splitlines() == [
+        "[ERROR] SqlValidationError: no function has the name UPER",
+        "  position: line 3, column 5",
+        "            UPER('b') FROM t",
+        "            ^",
+        "  hint:     did you mean UPPER?",
+        "[ERROR] CatalogError: the table or view `default_catalog`.`default_database`.`tt` does"
+        " not exist",
+        "  position: line 1, column 22",
+        "            DROP TABLE tt",
+        "                       ^",
+        "  hint:     did you mean `t`?",
+        "[ERROR] SqlValidationError: table 't' has no column 'b'",
+        "  position: line 1, column 13",
+        "            INSERT INTO `t` (b) SELECT 1",
+        "                        ^",
+        "  hint:     there is `a`",
+        "[ERROR] SqlValidationError: table 't' has an unknown option 'number-of-row'",
+        "  position: line 1, column 1",
+        "            SELECT * FROM t",
+        "            ^",
+        "  table:    t",
+        "  options:  fields.a.end, fields.a.kind, fields.a.max, fields.a.min, fields.a.null-rate,"
+        " fields.a.start, number-of-rows, rows-per-second, scan.parallelism",
+        "  hint:     did you mean 'number-of-rows'?",
+    ]
+
+
+def test_an_error_inside_a_view_names_the_view(session: Session) -> None:
+    assert session.run(
+        "CREATE TABLE t (a INT) WITH ('connector' = 'datagen');"
+        " CREATE VIEW v AS SELECT a AS b FROM t; DROP TABLE t"
+    )
+    assert not session.run("SELECT b FROM v")
+    assert "does not exist\n  position: line 1, column 92\n" in session.err
+    assert "CREATE VIEW v AS SELECT a AS b FROM t" in session.err
+    assert "view:     `default_catalog`.`default_database`.`v`" in session.err
     assert "Traceback" not in session.err
 
 

@@ -56,6 +56,13 @@ def test_a_typing_error_is_refused(key: str, near: str, capsys: pytest.CaptureFi
     assert capsys.readouterr().err == ""
 
 
+def test_a_mistake_in_a_key_of_ours_is_no_key_of_flinks(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ConfigurationError, match=r"did you mean table\.exec\.mini-batch\.enabled"):
+        Configuration.from_dict({"table.exec.mini-batch.enable": "true"})
+    Configuration.from_dict({"sql-client.display.color-schema": "dark"})
+    assert "sql-client.display.color-schema is a key of Flink's" in capsys.readouterr().err
+
+
 def test_keys_that_are_known_need_no_note(capsys: pytest.CaptureFixture[str]) -> None:
     Configuration.from_dict({"pipeline.name": "a", "taskmanager.memory.process.size": "1g"})
     assert capsys.readouterr().err == ""

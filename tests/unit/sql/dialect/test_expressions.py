@@ -243,4 +243,6 @@ def test_nodes_know_where_they_stand() -> None:
     call = parse_expression(text).expression
     assert text[call.meta["start"] : call.meta["end"]] == "f(b, 'x')"
     shown = message_at(text, call.meta["start"], "no such function")
-    assert shown == "line 2, column 2: no such function\n   f(b, 'x')\n   ^"
+    assert (
+        shown == "line 2, column 2: no such function\n  f(b, 'x')\n  ^"
+    )  # without the blanks before it

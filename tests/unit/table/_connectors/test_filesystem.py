@@ -102,7 +102,7 @@ def test_a_bad_record_ends_the_job_with_its_bytes_and_position(tmp_path: Path) -
     ("options", "said"),
     [
         ({"format": "json"}, "needs the option 'path'"),
-        ({"path": "x"}, "a table needs a format"),
+        ({"path": "x"}, "table 't' needs a format"),
         ({"path": "x", "format": "jason"}, "did you mean 'json'?"),
         ({"path": "x", "format": "json", "json.ignore-parse-error": "true"}, "ignore-parse-errors"),
         ({"path": "x", "format": "csv", "csv.allow-comments": "maybe"}, "true or false"),

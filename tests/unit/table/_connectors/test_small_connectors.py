@@ -150,5 +150,7 @@ def test_blackhole_takes_everything() -> None:
 def test_a_connector_that_does_not_exist() -> None:
     with pytest.raises(SqlValidationError, match="did you mean 'filesystem'"):
         find_connector("filesytem")
-    with pytest.raises(SqlValidationError, match="a table needs a connector"):
-        find_connector(None)
+    with pytest.raises(SqlValidationError, match=r"table 't' needs a connector\n(?s:.*)= '…'"):
+        find_connector(None, "t", ["path"])
+    with pytest.raises(SqlValidationError, match="write 'connector' in place of 'conector'"):
+        find_connector(None, "t", ["path", "conector"])

@@ -76,9 +76,9 @@ def parts_of(
     if upserts and (key_name is None or value_name is None):
         raise SqlValidationError(f"table {table!r} needs 'key.format' and 'value.format'")
     value_prefix = "value." if VALUE_FORMAT.key in given else ""
-    value_kind = find_format(value_name)
+    value_kind = find_format(value_name, table, given)
     formats = [*format_options(value_kind, value_prefix)]
-    key_kind = None if key_name is None else find_format(key_name)
+    key_kind = None if key_name is None else find_format(key_name, table, given)
     if key_kind is not None:
         formats += format_options(key_kind, "key.")
     options = read_options(table, given, (*declared, *formats), (PROPERTIES,))
