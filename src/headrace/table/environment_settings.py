@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from typing import Self
 
+from headrace.common._options.catalogue import RUNTIME_MODE, read
+from headrace.common._options.table import CATALOG_NAME, DATABASE_NAME
 from headrace.common.configuration import Configuration
+from headrace.errors import SqlValidationError
 
 __all__ = ["EnvironmentSettings"]
 
 
 class EnvironmentSettings:
-    """The mode, the configuration, and the names of the first catalog and database."""
+    """The mode, the configuration, and the names of the first catalog and database.
+
+    All of them are options of ``get_configuration()``.
+    """
 
     class Builder:
         """Builds ``EnvironmentSettings``; the mode is that of a stream unless another is set."""
 
         def __init__(self) -> None:
             self._configuration = Configuration()
-            self._batch = False
-            self._catalog = "default_catalog"
-            self._database = "default_database"
+
+        def _set(self, key: str, value: str) -> Self:
+            self._configuration.set_string(key, value)
+            return self
 
         def with_configuration(self, config: Configuration) -> Self:
             """Set options."""
@@ -28,37 +35,26 @@ class EnvironmentSettings:
 
         def in_batch_mode(self) -> Self:
             """Choose the mode of a batch."""
-            self._batch = True
-            return self
+            return self._set(RUNTIME_MODE.key, "BATCH")
 
         def in_streaming_mode(self) -> Self:
             """Choose the mode of a stream."""
-            self._batch = False
-            return self
+            return self._set(RUNTIME_MODE.key, "STREAMING")
 
         def with_built_in_catalog_name(self, built_in_catalog_name: str) -> Self:
             """Set the name of the first catalog."""
-            self._catalog = built_in_catalog_name
-            return self
+            return self._set(CATALOG_NAME.key, built_in_catalog_name)
 
         def with_built_in_database_name(self, built_in_database_name: str) -> Self:
             """Set the name of the first database."""
-            self._database = built_in_database_name
-            return self
+            return self._set(DATABASE_NAME.key, built_in_database_name)
 
         def build(self) -> EnvironmentSettings:
             """Return the settings."""
-            return EnvironmentSettings(
-                self._configuration, self._batch, self._catalog, self._database
-            )
+            return EnvironmentSettings(Configuration(self._configuration))
 
-    def __init__(
-        self, configuration: Configuration, batch: bool, catalog: str, database: str
-    ) -> None:
+    def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
-        self._batch = batch
-        self._catalog = catalog
-        self._database = database
 
     @staticmethod
     def new_instance() -> Builder:
@@ -76,8 +72,18 @@ class EnvironmentSettings:
         return EnvironmentSettings.new_instance().in_batch_mode().build()
 
     def is_streaming_mode(self) -> bool:
-        """Return whether the mode is that of a stream."""
-        return not self._batch
+        """Return whether the mode is that of a stream.
+
+        Raises:
+            SqlValidationError: it is AUTOMATIC, which tables do not have.
+        """
+        mode = read(self._configuration, RUNTIME_MODE)
+        if mode == "AUTOMATIC":
+            raise SqlValidationError(
+                f"{RUNTIME_MODE.key} is AUTOMATIC, and tables need BATCH or STREAMING",
+                hint="EnvironmentSettings.in_batch_mode(), or in_streaming_mode()",
+            )
+        return mode == "STREAMING"
 
     def get_configuration(self) -> Configuration:
         """Return the options."""
@@ -85,8 +91,8 @@ class EnvironmentSettings:
 
     def get_built_in_catalog_name(self) -> str:
         """Return the name of the first catalog."""
-        return self._catalog
+        return read(self._configuration, CATALOG_NAME)
 
     def get_built_in_database_name(self) -> str:
         """Return the name of the first database."""
-        return self._database
+        return read(self._configuration, DATABASE_NAME)

@@ -12,6 +12,7 @@ from headrace.table._expressions.collections import CollectionFunctions
 from headrace.table._expressions.json import JsonFunctions
 from headrace.table._expressions.numbers import NumberFunctions
 from headrace.table._expressions.operators import Operators
+from headrace.table._expressions.summary import summary
 from headrace.table._expressions.symbols import (
     JsonExistsOnError,
     JsonOnNull,
@@ -46,7 +47,7 @@ class _TextForms(ExpressionTree):
 
     def log(self, base: Any = None) -> Self:
         """Return the logarithm; to base e unless another is given."""
-        return self._call("LN") if base is None else self._make(_call("LOG", base, self))
+        return self._call("LOG") if base is None else self._make(_call("LOG", base, self))
 
     def trim(self, character: Any = None) -> Self:
         """Return the text without characters at both ends; blanks, unless others are given."""
@@ -99,4 +100,4 @@ class Expression(
         self._tree = tree
 
     def __str__(self) -> str:
-        return self._tree.sql()
+        return summary(self._tree)

@@ -12,7 +12,7 @@ from headrace.table._api.selecting import RANGE, WITH_COLUMNS, WITHOUT_COLUMNS
 from headrace.table._expressions import trees
 from headrace.table._expressions.json import clause
 from headrace.table._expressions.symbols import JsonOnNull, TimePointUnit
-from headrace.table._expressions.trees import tree_of
+from headrace.table._expressions.trees import CALLED, CONSTANT, SQL, tree_of
 from headrace.table._types.data_types import DataType
 from headrace.table._types.sql import to_sql
 from headrace.table.expression import Expression
@@ -54,12 +54,18 @@ def lit(v: Any, data_type: DataType | None = None) -> Expression[Any]:
     """Return a constant, of the type of its value unless one is given."""
     if data_type is None:
         return Expression(trees.constant(v))
-    return Expression(exp.Cast(this=trees.constant(v), to=trees.type_name(to_sql(data_type))))
+    return Expression(_typed(trees.constant(v), data_type))
 
 
 def null_of(data_type: DataType) -> Expression[Any]:
     """Return NULL of a type."""
-    return Expression(exp.Cast(this=exp.Null(), to=trees.type_name(to_sql(data_type))))
+    return Expression(_typed(exp.Null(), data_type))
+
+
+def _typed(value: exp.Expr, data_type: DataType) -> exp.Expr:
+    made = exp.Cast(this=value, to=trees.type_name(to_sql(data_type)))
+    made.meta[CONSTANT] = True
+    return made
 
 
 def range_(start: str | int, end: str | int) -> Expression[Any]:
@@ -75,16 +81,12 @@ def with_all_columns() -> Expression[Any]:
 
 def with_columns(head: Any, *tails: Any) -> Expression[Any]:
     """Return some columns, by names, numbers from 1, and ranges."""
-    return _function(WITH_COLUMNS, *map(_column, (head, *tails)))
+    return _function(WITH_COLUMNS, head, *tails)
 
 
 def without_columns(head: Any, *tails: Any) -> Expression[Any]:
     """Return all columns but some."""
-    return _function(WITHOUT_COLUMNS, *map(_column, (head, *tails)))
-
-
-def _column(value: Any) -> Any:
-    return col(value) if isinstance(value, str) else value
+    return _function(WITHOUT_COLUMNS, head, *tails)
 
 
 def and_(predicate0: Any, predicate1: Any, *predicates: Any) -> Expression[bool]:
@@ -286,7 +288,7 @@ def atan2(y: Any, x: Any) -> Expression[float]:
 
 def log(v: Any, base: Any = None) -> Expression[float]:
     """Return the logarithm; to base e unless another is given."""
-    return _function("LN", v) if base is None else _function("LOG", base, v)
+    return _function("LOG", v) if base is None else _function("LOG", base, v)
 
 
 def uuid() -> Expression[str]:
@@ -368,7 +370,9 @@ def call(f: Any, *args: Any) -> Expression[Any]:
         TypeError: ``f`` is neither.
     """
     if isinstance(f, str):
-        return Expression(trees.call(f, *args))
+        called = trees.call(f, *args)
+        called.meta[CALLED] = f
+        return Expression(called)
     if not hasattr(f, "_definition"):
         raise TypeError(f"call() takes a name, or what udf() returns, not {f!r}")
     made: Expression[Any] = f(*args)
@@ -377,4 +381,6 @@ def call(f: Any, *args: Any) -> Expression[Any]:
 
 def call_sql(sql_expression: str) -> Expression[Any]:
     """Return the expression of a text of SQL."""
-    return Expression(parse_expression(sql_expression))
+    tree = parse_expression(sql_expression)
+    tree.meta[SQL] = sql_expression
+    return Expression(tree)

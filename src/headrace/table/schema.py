@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,6 +10,7 @@ from headrace.errors import SqlValidationError
 from headrace.sql import statements as parsed
 from headrace.sql.parsing import parse_expression
 from headrace.sql.types import SqlType, quote_name
+from headrace.table._expressions.trees import SQL
 from headrace.table._types.data_types import DataType
 from headrace.table._types.rows import RowType
 from headrace.table._types.sql import sql_type_of
@@ -17,10 +18,14 @@ from headrace.table._types.sql import sql_type_of
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from headrace.table.catalog import ResolvedSchema
+    from headrace.table._catalogs.columns import ResolvedSchema
     from headrace.table.expression import Expression
 
 __all__ = ["Schema"]
+
+
+_SHOWN = "shown"
+"""What ``meta`` of a tree has: how the schema shows an Expression."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +36,19 @@ class _Formula:
 
     @property
     def text(self) -> str:
-        return str(self.given)
+        """The expression in SQL."""
+        if isinstance(self.given, str):
+            return self.given
+        tree = self.given._tree
+        return str(tree.meta.get(SQL) or tree.sql())
 
     @property
     def tree(self) -> exp.Expr:
         if isinstance(self.given, str):
             return parse_expression(self.given)
-        return self.given._tree.copy()
+        made: exp.Expr = self.given._tree.copy()
+        made.meta[_SHOWN] = str(self.given)
+        return made
 
 
 class Schema:
@@ -48,10 +59,12 @@ class Schema:
         columns: tuple[parsed.ColumnDefinition, ...] = (),
         watermarks: tuple[parsed.WatermarkDefinition, ...] = (),
         primary_key: parsed.PrimaryKeyDefinition | None = None,
+        type_names: Mapping[str, str] | None = None,
     ) -> None:
         self._columns = columns
         self._watermarks = watermarks
         self._primary_key = primary_key
+        self._type_names = type_names or {}
 
     @staticmethod
     def new_builder() -> Schema.Builder:
@@ -59,10 +72,10 @@ class Schema:
         return Schema.Builder()
 
     def __str__(self) -> str:
-        lines = [*map(_column_text, self._columns)]
+        lines = [_column_text(each, self._type_names.get(each.name)) for each in self._columns]
         for each in self._watermarks:
             name = quote_name(".".join(each.column))
-            lines.append(f"WATERMARK FOR {name} AS [{each.text}]")
+            lines.append(f"WATERMARK FOR {name} AS {_formula_text(each)}")
         if self._primary_key is not None:
             names = ", ".join(map(quote_name, self._primary_key.columns))
             name = quote_name(self._primary_key.name or "")
@@ -82,12 +95,14 @@ class Schema:
             self._columns: list[parsed.ColumnDefinition] = []
             self._watermarks: list[parsed.WatermarkDefinition] = []
             self._primary_key: parsed.PrimaryKeyDefinition | None = None
+            self._type_names: dict[str, str] = {}
 
         def from_schema(self, unresolved_schema: Schema) -> Self:
             """Add all parts of another schema."""
             self._columns += unresolved_schema._columns
             self._watermarks += unresolved_schema._watermarks
             self._primary_key = unresolved_schema._primary_key or self._primary_key
+            self._type_names.update(unresolved_schema._type_names)
             return self
 
         def from_resolved_schema(self, resolved_schema: ResolvedSchema) -> Self:
@@ -115,8 +130,14 @@ class Schema:
 
         def column(self, column_name: str, data_type: str | DataType) -> Self:
             """Add a column that is stored."""
-            self._columns.append(parsed.PhysicalColumn(column_name, sql_type_of(data_type)))
+            kind = self._type(column_name, data_type)
+            self._columns.append(parsed.PhysicalColumn(column_name, kind))
             return self
+
+        def _type(self, column: str, data_type: str | DataType) -> SqlType:
+            if isinstance(data_type, str):
+                self._type_names[column] = data_type
+            return sql_type_of(data_type)
 
         def column_by_expression(self, column_name: str, expr: str | Expression[Any]) -> Self:
             """Add a column that is computed from others."""
@@ -132,7 +153,7 @@ class Schema:
             is_virtual: bool = False,
         ) -> Self:
             """Add a column that the connector gives."""
-            kind = sql_type_of(data_type)
+            kind = self._type(column_name, data_type)
             self._columns.append(parsed.MetadataColumn(column_name, kind, metadata_key, is_virtual))
             return self
 
@@ -155,20 +176,24 @@ class Schema:
 
         def build(self) -> Schema:
             """Return the schema."""
-            return Schema(tuple(self._columns), tuple(self._watermarks), self._primary_key)
+            return Schema(
+                tuple(self._columns),
+                tuple(self._watermarks),
+                self._primary_key,
+                dict(self._type_names),
+            )
 
 
-def _column_text(column: parsed.ColumnDefinition) -> str:
+def _column_text(column: parsed.ColumnDefinition, type_name: str | None) -> str:
     name = quote_name(column.name)
-    match column:
-        case parsed.ComputedColumn():
-            return f"{name} AS [{column.text}]"
-        case parsed.MetadataColumn():
-            key = "" if column.key is None else f" FROM '{column.key}'"
-            virtual = " VIRTUAL" if column.virtual else ""
-            return f"{name} {_type_text(column.type)} METADATA{key}{virtual}"
-    return f"{name} {_type_text(column.type)}"
+    if isinstance(column, parsed.ComputedColumn):
+        return f"{name} AS {_formula_text(column)}"
+    kind = column.type if type_name is None else f"[{type_name}]"
+    if isinstance(column, parsed.PhysicalColumn):
+        return f"{name} {kind}"
+    key = "" if column.key is None else f" FROM '{column.key}'"
+    return f"{name} {kind} METADATA{key}{' VIRTUAL' if column.virtual else ''}"
 
 
-def _type_text(kind: SqlType) -> str:
-    return str(kind)
+def _formula_text(given: parsed.ComputedColumn | parsed.WatermarkDefinition) -> str:
+    return str(given.expression.meta.get(_SHOWN, f"[{given.text}]"))

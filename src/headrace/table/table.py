@@ -35,13 +35,13 @@ from headrace.table.window import GroupWindow
 if TYPE_CHECKING:
     import pandas as pd
 
+    from headrace.table._catalogs.columns import ResolvedSchema
     from headrace.table._functions.wrappers import (
         UserDefinedAggregateFunctionWrapper,
         UserDefinedScalarFunctionWrapper,
         UserDefinedTableFunctionWrapper,
     )
     from headrace.table._planning.session import SqlSession
-    from headrace.table.catalog import ResolvedSchema
     from headrace.table.table_descriptor import TableDescriptor
     from headrace.table.table_pipeline import TablePipeline
     from headrace.table.table_result import TableResult
@@ -372,7 +372,7 @@ class Table:
 
     def get_resolved_schema(self) -> ResolvedSchema:
         """Return the columns."""
-        from headrace.table.catalog import schema_of_columns
+        from headrace.table._catalogs.columns import schema_of_columns
 
         return schema_of_columns(self._columns)
 

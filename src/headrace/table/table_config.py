@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
+from headrace.common._options.dependencies import PYTHON_EXECUTABLE
 from headrace.common._options.values import ValueKind, parse
-from headrace.common._unsupported import unsupported_method
 from headrace.common.configuration import Configuration
 from headrace.common.time import Duration
 from headrace.errors import UnsupportedError
@@ -15,6 +15,7 @@ from headrace.table.sql_dialect import SqlDialect
 __all__ = ["TableConfig"]
 
 _TIME_ZONE, _TTL = "table.local-time-zone", "table.exec.state.ttl"
+_CODE_LENGTH, _DEFAULT_CODE_LENGTH = "table.generated-code.max-length", 4000
 
 
 class TableConfig:
@@ -88,7 +89,20 @@ class TableConfig:
         if sql_dialect is not SqlDialect.DEFAULT:
             raise UnsupportedError("the dialect of Hive is not supported")
 
-    get_max_generated_code_length = unsupported_method("no code of Java is generated")
-    set_max_generated_code_length = unsupported_method("no code of Java is generated")
-    set_python_executable = unsupported_method("functions run in the interpreter of the workers")
-    get_python_executable = unsupported_method("functions run in the interpreter of the workers")
+    def get_max_generated_code_length(self) -> int:
+        """Return the number that was set, which has no effect: no code of Java is generated."""
+        return self._configuration.get_integer(_CODE_LENGTH, _DEFAULT_CODE_LENGTH)
+
+    def set_max_generated_code_length(self, max_generated_code_length: int) -> None:
+        """Set a number that has no effect: no code of Java is generated."""
+        if not isinstance(max_generated_code_length, int):
+            raise TypeError(f"a length is an int, not {max_generated_code_length!r}")
+        self._configuration.set_integer(_CODE_LENGTH, max_generated_code_length)
+
+    def set_python_executable(self, python_exec: str) -> None:
+        """Set the Python interpreter of the workers, if the job starts the Spark session."""
+        self._configuration.set_string(PYTHON_EXECUTABLE.key, python_exec)
+
+    def get_python_executable(self) -> str | None:
+        """Return the Python interpreter of the workers; None: it is not set."""
+        return self.get(PYTHON_EXECUTABLE.key, None)

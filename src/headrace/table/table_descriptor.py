@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from headrace.common._types.java_text import in_java_order
 from headrace.common.config_options import ConfigOption
 from headrace.errors import SqlValidationError
 from headrace.sql.catalog.objects import CatalogTable
@@ -27,6 +28,10 @@ def _text(value: Any) -> str:
     return str(value)
 
 
+def _quoted(text: str) -> str:
+    return "'{}'".format(text.replace("'", "''"))
+
+
 class FormatDescriptor:
     """A format, with its options."""
 
@@ -48,7 +53,8 @@ class FormatDescriptor:
         return dict(self._options)
 
     def __str__(self) -> str:
-        return f"{self._format}[{self._options}]"
+        options = ", ".join(f"{key}={value}" for key, value in in_java_order(self._options))
+        return f"{self._format}[{{{options}}}]"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FormatDescriptor) and vars(self) == vars(other)
@@ -130,10 +136,12 @@ class TableDescriptor:
     def __str__(self) -> str:
         parts = ["" if self._schema is None else str(self._schema)]
         if self._comment is not None:
-            parts.append(f"COMMENT '{self._comment}'")
+            parts.append(f"COMMENT {_quoted(self._comment)}")
         if self._partition_keys:
             parts.append(f"PARTITIONED BY ({', '.join(map(quote_name, self._partition_keys))})")
-        options = ",\n".join(f"  '{key}' = '{value}'" for key, value in self._options.items())
+        options = ",\n".join(
+            f"  {_quoted(key)} = {_quoted(value)}" for key, value in in_java_order(self._options)
+        )
         parts.append(f"WITH (\n{options}\n)")
         return "\n".join(parts)
 

@@ -13,12 +13,17 @@ from headrace.errors import SqlValidationError
 from headrace.sql.aggregates.table import AGGREGATES, find_aggregate
 from headrace.sql.catalog.objects import CatalogFunction, CatalogTable, PlanView, kind_of
 from headrace.sql.refusals import refuse
+from headrace.table._api.values import table_of_trees
+from headrace.table._catalogs.catalog import Catalog
+from headrace.table._catalogs.objects import CatalogDescriptor
+from headrace.table._expressions.trees import tree_of
 from headrace.table._functions.wrappers import UserDefinedFunctionWrapper
 from headrace.table._planning.elements import rows_of_elements, rows_of_frame
 from headrace.table._planning.session import SqlSession, parsed_path
 from headrace.table._stream_conversions import StreamConversions
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.explain_detail import ExplainDetail
+from headrace.table.expression import Expression
 from headrace.table.statement_set import StatementSet
 from headrace.table.table import Table
 from headrace.table.table_config import TableConfig
@@ -42,8 +47,6 @@ _JAVA = "there is no JVM that has the class"
 _PLANS = "plans are not stored: a job's state goes on by ids of what it computes"
 _MODELS = "models are not supported"
 _MODULES = "there is one module of functions: Flink's"
-_CATALOGS = "catalogs are made by CREATE CATALOG"
-_WORKERS = "say it to the StreamExecutionEnvironment, or to Spark"
 
 
 class TableEnvironment:
@@ -56,10 +59,7 @@ class TableEnvironment:
     def create(environment_settings: EnvironmentSettings | Configuration) -> TableEnvironment:
         """Return a new environment."""
         if isinstance(environment_settings, Configuration):
-            builder = EnvironmentSettings.new_instance().with_configuration(environment_settings)
-            if environment_settings.get_string("execution.runtime-mode", "").upper() == "BATCH":
-                builder.in_batch_mode()
-            environment_settings = builder.build()
+            environment_settings = _settings_of(environment_settings)
         env = StreamExecutionEnvironment(environment_settings.get_configuration())
         return TableEnvironment(_session(env, environment_settings))
 
@@ -110,12 +110,20 @@ class TableEnvironment:
         """Return a table of Python values.
 
         ``schema``: a ROW type, the type of a single column, or the names of the columns.
+        The elements may be Expressions: ``row(1, "a")``, or values of a single column.
 
         Raises:
             TypeError: a value has another class than its column.
             ValueError: a value is too large, or a type cannot be seen from the values.
         """
-        columns, rows = rows_of_elements([*elements], schema, verify_schema)
+        given = [*elements]
+        expressions = [isinstance(each, Expression) for each in given]
+        if any(expressions):
+            if not all(expressions):
+                raise ValueError("some elements are Expressions, and others are not")
+            trees = [*map(tree_of, given)]
+            return Table(table_of_trees(self._session, trees, schema), self._session)
+        columns, rows = rows_of_elements(given, schema, verify_schema)
         return Table(self._session.add_values(columns, rows), self._session)
 
     def from_pandas(self, pdf: pd.DataFrame, schema: Any = None, splits_num: int = 1) -> Table:
@@ -292,14 +300,50 @@ class TableEnvironment:
         """Return the options."""
         return TableConfig(self._session.env._configuration)
 
+    # Catalogs
+
+    def create_catalog(self, catalog_name: str, catalog_descriptor: CatalogDescriptor) -> None:
+        """Create a catalog, as CREATE CATALOG does."""
+        self._session.run(catalog_descriptor._statement(catalog_name))
+
+    def register_catalog(self, catalog_name: str, catalog: Catalog) -> None:
+        """Add a catalog of another environment."""
+        self._session.catalogs.register_catalog(catalog_name, catalog._catalog)
+
+    def get_catalog(self, catalog_name: str) -> Catalog | None:
+        """Return a catalog; None: there is none of the name."""
+        catalogs = self._session.catalogs
+        if catalog_name not in catalogs.catalogs():
+            return None
+        return Catalog(catalogs.catalog(catalog_name), catalog_name)
+
+    # What functions of users need
+
+    def add_python_file(self, file_path: str) -> None:
+        """Add a .py file, a folder, or a .zip, .whl or .egg file that functions can import from."""
+        self._session.env.add_python_file(file_path)
+
+    def set_python_requirements(
+        self, requirements_file_path: str, requirements_cache_dir: str | None = None
+    ) -> None:
+        """Install a requirements file with pip for the functions, before they run.
+
+        With ``requirements_cache_dir``, pip installs only from the package files in that folder.
+        """
+        self._session.env.set_python_requirements(requirements_file_path, requirements_cache_dir)
+
+    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
+        """Extract an archive into the functions' working directory.
+
+        The subfolder is called ``target_dir``, or as the archive file.
+        """
+        self._session.env.add_python_archive(archive_path, target_dir)
+
     # Refused
 
     create_java_function = unsupported_method(_JAVA)
     create_java_temporary_function = unsupported_method(_JAVA)
     create_java_temporary_system_function = unsupported_method(_JAVA)
-    create_catalog = unsupported_method(_CATALOGS)
-    register_catalog = unsupported_method(_CATALOGS)
-    get_catalog = unsupported_method(_CATALOGS)
     load_module = unsupported_method(_MODULES)
     unload_module = unsupported_method(_MODULES)
     use_modules = unsupported_method(_MODULES)
@@ -314,9 +358,6 @@ class TableEnvironment:
     load_plan = unsupported_method(_PLANS)
     compile_plan_sql = unsupported_method(_PLANS)
     execute_plan = unsupported_method(_PLANS)
-    add_python_file = unsupported_method(_WORKERS)
-    set_python_requirements = unsupported_method(_WORKERS)
-    add_python_archive = unsupported_method(_WORKERS)
 
 
 def _path(text: str) -> tuple[str, ...]:
@@ -333,6 +374,10 @@ def _checked(function: object) -> UserDefinedFunctionWrapper:
         raise TypeError(f"a function is what udf() or udtf() returns, not {function!r}")
     function._definition()
     return function
+
+
+def _settings_of(configuration: Configuration) -> EnvironmentSettings:
+    return EnvironmentSettings.new_instance().with_configuration(configuration).build()
 
 
 def _session(env: StreamExecutionEnvironment, settings: EnvironmentSettings) -> SqlSession:
@@ -353,9 +398,15 @@ class StreamTableEnvironment(StreamConversions, TableEnvironment):
         stream_execution_environment: StreamExecutionEnvironment | None = None,
         environment_settings: EnvironmentSettings | None = None,
     ) -> StreamTableEnvironment:
-        """Return an environment whose tables belong to the job of a program."""
-        env = stream_execution_environment
-        settings = environment_settings or EnvironmentSettings.in_streaming_mode()
+        """Return an environment whose tables belong to the job of a program.
+
+        Without settings its mode is that of the program.
+        """
+        env, settings = stream_execution_environment, environment_settings
+        if settings is None:
+            if env is None:
+                raise ValueError("a StreamExecutionEnvironment or EnvironmentSettings is needed")
+            settings = _settings_of(env._configuration)
         if env is None:
             env = StreamExecutionEnvironment(settings.get_configuration())
         else:

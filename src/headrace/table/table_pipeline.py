@@ -10,8 +10,8 @@ from headrace.table._planning.targets import PlannedInsert, Target
 from headrace.table.explain_detail import ExplainDetail
 
 if TYPE_CHECKING:
+    from headrace.table._catalogs.paths import ObjectIdentifier
     from headrace.table._planning.session import SqlSession
-    from headrace.table.catalog import ObjectIdentifier
     from headrace.table.table_result import TableResult
 
 __all__ = ["TablePipeline"]
@@ -44,7 +44,7 @@ class TablePipeline:
 
     def get_sink_identifier(self) -> ObjectIdentifier | None:
         """Return the path of the table that is written; None: it has none."""
-        from headrace.table.catalog import ObjectIdentifier
+        from headrace.table._catalogs.paths import ObjectIdentifier
 
         path = self._target.path
         return None if path is None else ObjectIdentifier(*path)

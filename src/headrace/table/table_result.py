@@ -17,7 +17,7 @@ from headrace.table.result_kind import ResultKind
 
 if TYPE_CHECKING:
     from headrace.common.job_client import JobClient
-    from headrace.table.catalog import ResolvedSchema
+    from headrace.table._catalogs.columns import ResolvedSchema
     from headrace.table.table_schema import TableSchema
 
 __all__ = ["CloseableIterator", "TableResult"]
@@ -61,7 +61,7 @@ class TableResult:
 
     def get_resolved_schema(self) -> ResolvedSchema:
         """Return the columns."""
-        from headrace.table.catalog import schema_of_columns
+        from headrace.table._catalogs.columns import schema_of_columns
 
         return schema_of_columns(self._columns)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from headrace.common._options.option import ConfigOption
 from headrace.common._options.values import ValueKind
@@ -99,8 +99,33 @@ CATALOG_STORE_PATH: ConfigOption[str | None] = ConfigOption(
     None,
     "The folder of the catalog store in files: one file for each catalog, with its options.",
 )
+CATALOG_NAME: ConfigOption[str] = ConfigOption(
+    "table.builtin-catalog-name",
+    ValueKind.STRING,
+    "default_catalog",
+    "The name of the catalog that an environment has at its start, in memory.",
+)
+DATABASE_NAME: ConfigOption[str] = ConfigOption(
+    "table.builtin-database-name",
+    ValueKind.STRING,
+    "default_database",
+    "The name of the database that the first catalog has at its start.",
+)
+CATALOG_OPTIONS: tuple[ConfigOption[str | None], ...] = tuple(
+    ConfigOption(
+        key, ValueKind.STRING, None, f"{what}, in the configuration of a CatalogDescriptor."
+    )
+    for key, what in (
+        ("type", "The type of a catalog"),
+        ("path", "The file of a catalog of the type file"),
+        ("default-database", "The database of a catalog that is current after USE CATALOG"),
+    )
+)
 
-TABLE_OPTIONS = (
+TABLE_OPTIONS: tuple[ConfigOption[Any], ...] = (
+    *CATALOG_OPTIONS,
+    CATALOG_NAME,
+    DATABASE_NAME,
     CATALOG_STORE,
     CATALOG_STORE_PATH,
     TIME_ZONE,

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import datetime
 import struct
+from collections.abc import Mapping
 from decimal import Decimal
+from typing import TypeVar
 
 from headrace.common.time import Instant
+
+V = TypeVar("V")
 
 _FLOAT32 = struct.Struct(">f")
 
@@ -88,3 +92,20 @@ def _fraction_digits(nanos: int) -> str:
     while text.endswith("000"):
         text = text[:-3]
     return text
+
+
+def in_java_order(entries: Mapping[str, V]) -> list[tuple[str, V]]:
+    """Return the entries in the order in which Java's ``HashMap`` has them."""
+    buckets = 16
+    while len(entries) > buckets * 3 // 4:
+        buckets *= 2
+    return sorted(entries.items(), key=lambda entry: _spread_hash(entry[0]) % buckets)
+
+
+def _spread_hash(text: str) -> int:
+    """Return the hash by which ``HashMap`` finds a text's bucket."""
+    units = text.encode("utf-16-be")
+    found = 0
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        found = (found * 31 + (high << 8) + low) & 0xFFFFFFFF
+    return found ^ found >> 16

@@ -300,10 +300,13 @@ def show(statement: Show, manager: CatalogManager, types: Types) -> Listing:
 
 
 def _show_partitions(statement: Show, manager: CatalogManager) -> Listing:
-    """Return no partitions: catalogs keep none, and folders of files are their connector's."""
+    """Return the declared partitions; folders of files are their connector's."""
+    path = manager.qualify(statement.path)
     if not manager.table(statement.path).partitioned_by:
-        raise CatalogError(f"the table {manager.qualify(statement.path)} has no partitions")
-    return Listing(("partition name",), ())
+        raise CatalogError(f"the table {path} has no partitions")
+    found = manager.catalog(path.catalog).partitions(path.database, path.name)
+    names = ("/".join(f"{key}={value}" for key, value in each) for each in found)
+    return Listing(("partition name",), tuple((each,) for each in names))
 
 
 def _names_of(statement: Show, manager: CatalogManager) -> list[str]:

@@ -6,7 +6,14 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from headrace.sql.catalog.objects import CatalogDatabase, CatalogFunction, Relation
+from headrace.sql.catalog.objects import (
+    CatalogDatabase,
+    CatalogFunction,
+    CatalogPartition,
+    Partition,
+    Relation,
+)
+from headrace.sql.refusals import refuse
 
 
 class Catalog(Protocol):
@@ -59,12 +66,27 @@ class Catalog(Protocol):
     def drop_function(self, database: str, name: str) -> None:
         """Drop a function."""
 
+    def partitions(self, database: str, table: str) -> dict[Partition, CatalogPartition]:
+        """Return the partitions of a table that were declared."""
+        return {}
+
+    def put_partition(
+        self, database: str, table: str, partition: Partition, said: CatalogPartition
+    ) -> None:
+        """Declare a partition, or change what is said of it."""
+        refuse("a declared partition of a table in this catalog")
+
+    def drop_partition(self, database: str, table: str, partition: Partition) -> None:
+        """Forget a declared partition."""
+        refuse("a declared partition of a table in this catalog")
+
 
 @dataclass
 class _Database:
     description: CatalogDatabase
     relations: dict[str, Relation] = field(default_factory=dict)
     functions: dict[str, CatalogFunction] = field(default_factory=dict)
+    partitions: dict[str, dict[Partition, CatalogPartition]] = field(default_factory=dict)
 
 
 class MemoryCatalog(Catalog):
@@ -109,6 +131,7 @@ class MemoryCatalog(Catalog):
 
     def drop_relation(self, database: str, name: str) -> None:
         del self._databases[database].relations[name]
+        self._databases[database].partitions.pop(name, None)
 
     def functions(self, database: str) -> list[str]:
         return list(self._databases[database].functions)
@@ -122,3 +145,14 @@ class MemoryCatalog(Catalog):
 
     def drop_function(self, database: str, name: str) -> None:
         del self._databases[database].functions[name]
+
+    def partitions(self, database: str, table: str) -> dict[Partition, CatalogPartition]:
+        return dict(self._databases[database].partitions.get(table, {}))
+
+    def put_partition(
+        self, database: str, table: str, partition: Partition, said: CatalogPartition
+    ) -> None:
+        self._databases[database].partitions.setdefault(table, {})[partition] = said
+
+    def drop_partition(self, database: str, table: str, partition: Partition) -> None:
+        del self._databases[database].partitions[table][partition]

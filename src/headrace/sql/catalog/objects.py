@@ -95,6 +95,18 @@ class CatalogDatabase:
     comment: str = ""
 
 
+Partition = tuple[tuple[str, str], ...]
+"""The values of a partition, in the order of the table's columns of partitions."""
+
+
+@dataclass(frozen=True)
+class CatalogPartition:
+    """What is said of a partition."""
+
+    options: Options = ()
+    comment: str = ""
+
+
 def kind_of(relation: Relation) -> str:
     """Return "table" or "view"."""
     return "table" if isinstance(relation, CatalogTable) else "view"

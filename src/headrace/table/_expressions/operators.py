@@ -234,7 +234,7 @@ class Operators(ExpressionTree):
 
     def __getattr__(self, name: str) -> Self:
         """Return a field of a row: ``col('person').name``."""
-        if name.startswith("_"):
+        if name.startswith("_") and not name[1:].isdigit():
             raise AttributeError(name)
         return self.get(name)
 

@@ -13,6 +13,10 @@ from headrace.errors import UnsupportedError
 from headrace.sql.dialect.nodes import TypedLiteral, TypeName
 from headrace.sql.types import DATE, SqlType, TimestampType, TimeType
 
+CALLED, CONSTANT, SQL = "called", "constant", "sql"
+"""What ``meta`` of a node says: the name that ``call`` was given, that a node is a constant with
+its sign or its type, the text of ``call_sql``."""
+
 
 def tree_of(value: Any) -> exp.Expr:
     """Return the tree of an expression, or that of a constant."""
@@ -66,7 +70,9 @@ def _float_text(value: float) -> str:
 
 def _number(text: str) -> exp.Expr:
     if text.startswith("-"):
-        return exp.Neg(this=exp.Literal.number(text[1:]))
+        negative = exp.Neg(this=exp.Literal.number(text[1:]))
+        negative.meta[CONSTANT] = True
+        return negative
     return exp.Literal.number(text)
 
 

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.sql.rel import Column, Columns
-from headrace.sql.types import to_arrow
+from headrace.sql.types import MAX_PRECISION, to_arrow
 from headrace.table._types.arrow import from_arrow_type
 from headrace.table._types.data_types import (
     ArrayType,
     DataType,
+    DecimalType,
     LocalZonedTimestampType,
     MapType,
     MultisetType,
 )
 from headrace.table._types.inference import infer_rows
+from headrace.table._types.intervals import DayTimeIntervalType
 from headrace.table._types.rows import RowField, RowType, UserDefinedType, values_of
 from headrace.table._types.sql import to_sql
 from headrace.table._types.verification import verifier_of
@@ -25,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Rows = list[list[Any]]
+
+_EXACT = decimal.Context(prec=MAX_PRECISION, rounding=decimal.ROUND_HALF_UP)
 
 
 def rows_of_elements(
@@ -64,6 +69,10 @@ def _value(kind: DataType, value: Any) -> Any:
     match kind:
         case LocalZonedTimestampType():
             return value.astimezone(datetime.UTC)
+        case DecimalType():
+            return value.quantize(decimal.Decimal(1).scaleb(-kind.scale), context=_EXACT)
+        case DayTimeIntervalType():
+            return value // datetime.timedelta(milliseconds=1)
         case RowType():
             pairs = zip(kind, values_of(value, kind.names), strict=True)
             return {field.name: _value(field.data_type, each) for field, each in pairs}

@@ -46,6 +46,7 @@ from headrace.sql.resolve.query import QueryResolver, renamed
 from headrace.sql.resolve.scope import Scope, Source
 from headrace.sql.resolve.sources import options_of
 from headrace.sql.resolve.tables import read_columns, table_plan
+from headrace.sql.rules.advice import advice_of
 from headrace.sql.rules.state_growth import growing_state
 from headrace.sql.types import BIGINT, BOOLEAN, STRING, SqlType
 from headrace.table._connectors.spark import catalog as spark
@@ -460,7 +461,8 @@ class SqlSession:
         rel = lowering.planned(rel)
         plan = explain(rel, lowering.mode if _CHANGELOG_MODE in details else None)
         with self.env._job_apart():
-            return _explained([plan], self._warnings([rel]), lowering.lower(rel).explain())
+            sinks = (lowering.lower(rel)._collecting_sink(),)
+            return self._explained([plan], [rel], sinks, details)
 
     def explain_inserts(self, inserts: Sequence[PlannedInsert], details: Sequence[str] = ()) -> str:
         """Return the plans of INSERTs, and of the job that they are together."""
@@ -472,8 +474,37 @@ class SqlSession:
         ]
         with self.env._job_apart():
             self.add_sinks(inserts)
-            job = execution.explain(self.env._list_sinks(), self.env._configuration)
-        return _explained(plans, self._warnings(rels), job)
+            return self._explained(plans, rels, self.env._list_sinks(), details)
+
+    def _explained(
+        self,
+        plans: Sequence[str],
+        rels: Sequence[Rel],
+        sinks: execution.Sinks,
+        details: Sequence[str],
+    ) -> str:
+        """Return the plans, warnings, the plan of the job, and what details ask for."""
+        configuration = self.env._configuration
+        title, shown = "Plan", [*plans]
+        if "PLAN_ADVICE" in details:
+            title = "Optimized Physical Plan With Advice"
+            advice = [f"advice[{n}]: {each}" for n, each in enumerate(self._advice(rels), 1)]
+            shown.append("\n".join(advice) or "No available advice...")
+        parts = [(title, "\n\n".join(shown))]
+        parts += [("Warning", each) for each in self._warnings(rels)]
+        parts.append(("Job", execution.explain(sinks, configuration)))
+        if "JSON_EXECUTION_PLAN" in details:
+            plan = execution.execution_plan(sinks, configuration)
+            parts.append(("Physical Execution Plan", plan))
+        return "\n\n".join(f"== {name} ==\n{text}" for name, text in parts)
+
+    def _advice(self, rels: Sequence[Rel]) -> list[str]:
+        """Return what may make the plans faster."""
+        if self.batch:
+            return []
+        mini_batch = options.read(self.env._configuration, MINI_BATCH)
+        found = (each for rel in rels for each in advice_of(rel, mini_batch=mini_batch))
+        return [*dict.fromkeys(found)]
 
     def _warnings(self, rels: Sequence[Rel]) -> list[str]:
         """Return what is to be known of state that grows without end."""
@@ -508,12 +539,6 @@ def _catalog_store(configuration: Configuration) -> FileCatalogStore | None:
 
 
 _CHANGELOG_MODE = "CHANGELOG_MODE"
-
-
-def _explained(plans: Sequence[str], warnings: Sequence[str], job: str) -> str:
-    parts = ["== Plan ==\n" + "\n\n".join(plans)]
-    parts += [f"== Warning ==\n{each}" for each in warnings]
-    return "\n\n".join([*parts, f"== Job ==\n{job}"])
 
 
 class _Relations:

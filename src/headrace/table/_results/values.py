@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
+from headrace.common._types.java_text import float_text
 from headrace.common.types import Row
 from headrace.sql.types import (
     ArrayType,
     BytesType,
+    FloatType,
     MapType,
     MultisetType,
     RowType,
@@ -45,6 +48,8 @@ def python_value(value: Any, kind: SqlType) -> Any:
                     for each, field in zip(given, kind.fields, strict=True)
                 )
             )
+        case FloatType() if isfinite(value):
+            return float(float_text(value))  # 0.1, not 0.10000000149011612
         case BytesType():
             return bytearray(value)  # as Java's arrays of bytes are unpickled
     return value

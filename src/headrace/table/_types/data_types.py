@@ -241,7 +241,13 @@ class TimestampType(_MomentType):
 class LocalZonedTimestampType(_MomentType):
     """A moment."""
 
-    EPOCH_ORDINAL = 0
+    EPOCH_ORDINAL = timegm(time.localtime(0)) * _SECOND_US
+
+    def to_sql_type(self, dt: Any) -> Any:
+        return None if dt is None else super().to_sql_type(dt) + self.EPOCH_ORDINAL
+
+    def from_sql_type(self, ts: Any) -> Any:
+        return None if ts is None else super().from_sql_type(ts - self.EPOCH_ORDINAL)
 
 
 class ZonedTimestampType(_PreciseType):

@@ -171,6 +171,9 @@ def _row(data_type: RowType, name: str | None, where: str) -> Verifier:
         if isinstance(obj, dict):
             values = [obj.get(field) for field, _ in verifiers]
         elif isinstance(obj, Row):
+            missing = [field for field, _ in verifiers if field not in obj._fields]
+            if missing:
+                raise ValueError(f"{where}the row has no field {missing[0]}: {obj!r}")
             values = [obj[field] for field, _ in verifiers]
         elif isinstance(obj, tuple | list):
             if len(obj) != len(verifiers):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import array
+import datetime
+import decimal
 from typing import Any
 
-from pyflink.table import DataTypes, Schema, TableDescriptor
-from pyflink.table.expressions import col
+from pyflink.table import DataTypes, Row, Schema, TableDescriptor
+from pyflink.table.expressions import col, lit, row
 
 
 def from_elements_with_names(run: Any) -> None:
@@ -94,3 +97,68 @@ def a_statement_makes_a_table(run: Any) -> None:
     )
     run.schema(tables.from_path("people"))
     run.rows(tables.from_path("people"))
+
+
+def from_elements_of_all_types(run: Any) -> None:
+    pair = DataTypes.ROW(
+        [DataTypes.FIELD("a", DataTypes.BIGINT()), DataTypes.FIELD("b", DataTypes.DOUBLE())]
+    )
+    kinds = [
+        DataTypes.TINYINT(),
+        DataTypes.FLOAT(),
+        DataTypes.STRING(),
+        DataTypes.DATE(),
+        DataTypes.TIME(),
+        DataTypes.TIMESTAMP(3),
+        DataTypes.ARRAY(DataTypes.DOUBLE()),
+        DataTypes.ARRAY(DataTypes.DOUBLE(False)),
+        DataTypes.DECIMAL(38, 18),
+        DataTypes.DECIMAL(4, 1),
+        pair,
+        DataTypes.MAP(DataTypes.STRING(), DataTypes.DOUBLE()),
+        DataTypes.BYTES(),
+    ]
+    schema = DataTypes.ROW([DataTypes.FIELD(f"f{n}", each) for n, each in enumerate(kinds)])
+    values = (
+        1,
+        0.1,
+        "hi",
+        datetime.date(1970, 1, 2),
+        datetime.time(1, 0, 0),
+        datetime.datetime(1970, 1, 2, 0, 0),
+        [1.0, None],
+        array.array("d", [1.0, 2.0]),
+        decimal.Decimal(1),
+        decimal.Decimal("1.25"),
+        Row("a", "b")(1, 2.0),
+        {"key": 1.0},
+        bytearray(b"ABCD"),
+    )
+    table = run.streaming().from_elements([values], schema)
+    run.schema(table)
+    printed = table.select(*(col(f"f{n}") for n in (1, 2, 3, 4, 5, 6, 7, 10, 11, 12)))
+    run.printed(lambda: printed.execute().print())
+    run.rows(table.select(*(col(f"f{n}") for n in (0, 1, 2, 3, 4, 5, 8, 9))))
+
+
+def from_elements_with_intervals(run: Any) -> None:
+    span = DataTypes.INTERVAL(DataTypes.SECOND(3))
+    schema = DataTypes.ROW([DataTypes.FIELD("s", span)])
+    table = run.batch().from_elements([(datetime.timedelta(days=1, microseconds=10),)], schema)
+    run.schema(table)
+    run.rows(table.select(col("s").cast(DataTypes.STRING())))
+
+
+def from_elements_of_expressions(run: Any) -> None:
+    t_env = run.batch()
+    schema = DataTypes.ROW(
+        [
+            DataTypes.FIELD("a", DataTypes.INT()),
+            DataTypes.FIELD("b", DataTypes.STRING()),
+            DataTypes.FIELD("c", DataTypes.FLOAT()),
+        ]
+    )
+    table = t_env.from_elements([row(1, "abc", 2.0), row(2, "de", 3.5)], schema)
+    run.schema(table)
+    run.rows(table, sort=True)
+    run.fails(lambda: t_env.from_elements([lit(1), 2]))

@@ -1,0 +1,1 @@
+"""What PyFlink has in ``pyflink.util`` and programs use: the exceptions."""
