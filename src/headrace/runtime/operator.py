@@ -254,7 +254,8 @@ class NodeProgram:
 
     ``id``: identifies its state, in this program and in later ones (see ``graph.identity``).
     ``spec``: None for the root of a source, an exchange or a sink. ``kind``: the word for it in
-    errors. ``gives``: the row kinds of its main output, if they are declared.
+    errors. ``gives``: the row kinds of its main output, if they are declared. ``description``: what
+    it does, where its name does not say it.
     """
 
     id: str
@@ -265,6 +266,7 @@ class NodeProgram:
     links: tuple[Link, ...]
     kind: str = "operator"
     gives: ChangelogMode | None = None
+    description: str = ""
 
 
 ProcessColumns = Callable[["ColumnKeys", "Columns"], None]
