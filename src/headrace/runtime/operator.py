@@ -401,6 +401,13 @@ class KeyedOperator(Operator, ABC):
         """Return a function for the columns of each input; by default, one input."""
         return (self.process_columns,)
 
+    def take_converted_state(self) -> None:
+        """Complete the state of a key group after its conversion; by default nothing happens.
+
+        Called by the task before the operator uses a key group's state, also if there was nothing
+        that an earlier program stored.
+        """
+
     def fire_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Handle a timer that is due; ``is_event_time``: which of the two clocks it belongs to.
 
