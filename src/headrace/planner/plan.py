@@ -161,6 +161,7 @@ class _Planner:
             draft.nodes[node_id] = NodeProgram(
                 *(node_id, node.name, node.uid, str(node.site), spec, tuple(links)),
                 gives=self._modes[node],
+                description=node.description or "",
             )
 
     def _find_partitioning(self, edge: Edge, target: Transformation) -> Partitioning | None:

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -143,7 +144,7 @@ class LocalRun:
             self._offset.to_json(),
             self.batch_id,
             self._committers,
-            self._tasks.convert_state,
+            partial(self._tasks.convert_state, now_ms=self._offset.now_ms),
         )
         kept = export_enumerators(self.program.sources, self._enumerator_folder)
         savepoint.add("enumerators", kept)

@@ -57,13 +57,18 @@ class Tasks:
             self._keyed[vertex.id, subtask] = task
         return task
 
-    def convert_state(self, vertex: VertexProgram, group: int, backend: StateBackend) -> None:
-        """Convert what a key group, or ``ALL_GROUPS``, has stored under an earlier program."""
+    def convert_state(
+        self, vertex: VertexProgram, group: int, backend: StateBackend, now_ms: int
+    ) -> None:
+        """Convert what a key group, or ``ALL_GROUPS``, has stored under an earlier program.
+
+        ``now_ms``: the time of the last micro-batch.
+        """
         task = self.get_keyed_task(vertex, max(group, 0))
         if group == ALL_GROUPS:
             task.convert_broadcast_state(backend)
         else:
-            task.convert_state(backend)
+            task.convert_state(backend, now_ms)
 
     def source_task_info(self) -> TaskInfo:
         """Return the task info for functions before the first exchange."""

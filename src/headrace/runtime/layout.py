@@ -23,6 +23,9 @@ FORMAT = 1
 
 SOURCE, OPERATOR, SINK = "source", "operator", "sink"
 
+SQL_UIDS = "sql-"
+"""Begins the uids of operators that statements make."""
+
 
 @dataclass(frozen=True)
 class StatefulPart:
@@ -32,7 +35,8 @@ class StatefulPart:
     key groups, or of instances with operator state; 0 if it has broadcast state only.
     ``instances``: whether it has operator state, which is redistributed if the number of instances
     changes. ``removes_after_ms``: how long it keeps the records of each side; ``pattern``: the
-    stages of its pattern (see ``OperatorSpec``).
+    stages of its pattern (see ``OperatorSpec``). ``description``: what it does, if its name does
+    not say it.
     """
 
     id: str
@@ -45,6 +49,12 @@ class StatefulPart:
     instances: bool = False
     removes_after_ms: tuple[int | None, ...] = ()
     pattern: tuple[tuple[str, str], ...] = ()
+    description: str = ""
+
+    @property
+    def is_of_sql(self) -> bool:
+        """Whether a statement made it, with a uid of what it computes."""
+        return bool(self.uid and self.uid.startswith(SQL_UIDS))
 
     def __str__(self) -> str:
         return f"{self.role} {self.name!r} ({f'uid={self.uid}' if self.uid else f'id={self.id}'})"
@@ -140,7 +150,7 @@ def _list_parts(program: JobProgram) -> Iterator[StatefulPart]:
                 groups = vertex.groups if vertex.keyed or instances else 0
                 at = vertex.stage
                 named = head.id, OPERATOR, kind, head.name, head.uid
-                kept = head.spec.removes_after_ms, head.spec.pattern
+                kept = head.spec.removes_after_ms, head.spec.pattern, head.description
                 yield StatefulPart(*named, at, groups, instances, *kept)
     for sink in program.sinks:
         if sink.keeps_state:
@@ -177,7 +187,8 @@ def check_layout_change(
         if given_up in claimed:
             raise CheckpointError(
                 f"the checkpoint's state of the {claimed[given_up]} was dropped before",
-                hint="give it another uid: its state then begins empty",
+                hint="give it another uid: its state then begins empty; or take a savepoint, and"
+                " begin a new checkpoint from it",
             )
     for part in before.parts:
         found = claimed.get(part.id)
@@ -261,14 +272,24 @@ def _unclaimed_error(part: StatefulPart, now: Layout, states: States) -> Checkpo
         OPERATOR: f"its states: {names}" if names else "its keyed state",
         SINK: "its pending data",
     }[part.role]
-    known = sorted(str(other) for other in now.parts if other.role == part.role)
+    known = sorted(_described(other) for other in now.parts if other.role == part.role)
+    where = {f"{part.role}s now": ", ".join(known) or "none"}
+    advice = "put it back, or drop its state"
+    found_again = "an operator without a uid is found again by its kind, name, function and inputs"
+    if part.is_of_sql:
+        where = {"it was": part.description, **where}
+        advice = "take the change of the statement back, or drop the state, which then begins empty"
+        found_again = "an operator of SQL is found again by what it computes, and of which rows"
     return CheckpointError(
         f"the program has no {part} any more, and the checkpoint has {kept}",
-        where={f"{part.role}s now": ", ".join(known) or "none"},
-        hint="put it back, or drop its state: `headrace run --allow-non-restored-state`, or"
-        f" {IGNORE_UNCLAIMED_STATE.key}: true;"
-        " an operator without a uid is found again by its kind, name, function and inputs",
+        where=where,
+        hint=f"{advice}: `headrace run --allow-non-restored-state`, or"
+        f" {IGNORE_UNCLAIMED_STATE.key}: true; {found_again}",
     )
+
+
+def _described(part: StatefulPart) -> str:
+    return f"{part}: {part.description}" if part.is_of_sql else str(part)
 
 
 def needs_state_move(before: Layout, now: Layout) -> bool:

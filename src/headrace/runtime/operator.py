@@ -254,7 +254,8 @@ class NodeProgram:
 
     ``id``: identifies its state, in this program and in later ones (see ``graph.identity``).
     ``spec``: None for the root of a source, an exchange or a sink. ``kind``: the word for it in
-    errors. ``gives``: the row kinds of its main output, if they are declared.
+    errors. ``gives``: the row kinds of its main output, if they are declared. ``description``: what
+    it does, where its name does not say it.
     """
 
     id: str
@@ -265,6 +266,7 @@ class NodeProgram:
     links: tuple[Link, ...]
     kind: str = "operator"
     gives: ChangelogMode | None = None
+    description: str = ""
 
 
 ProcessColumns = Callable[["ColumnKeys", "Columns"], None]
@@ -398,6 +400,13 @@ class KeyedOperator(Operator, ABC):
     def column_processors(self) -> tuple[ProcessColumns, ...]:
         """Return a function for the columns of each input; by default, one input."""
         return (self.process_columns,)
+
+    def take_converted_state(self) -> None:
+        """Complete the state of a key group after its conversion; by default nothing happens.
+
+        Called by the task before the operator uses a key group's state, also if there was nothing
+        that an earlier program stored.
+        """
 
     def fire_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Handle a timer that is due; ``is_event_time``: which of the two clocks it belongs to.

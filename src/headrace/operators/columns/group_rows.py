@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.operators.columns.accumulator import Aggregated
 from headrace.operators.columns.changes import Changes, GroupShape
+from headrace.operators.columns.expiry import AddedTtl
 from headrace.operators.columns.gathering import KeyedColumnOperator, first_rows, retracted
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram
@@ -89,7 +90,9 @@ class RowGroupOperator(KeyedColumnOperator):
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         super().open(node, context, key_context)
         assert context.states is not None, "an aggregate is keyed"
-        context.states.declare(SLOT, VALUE, expires=self._ttl is not None)
+        self._added_ttl = AddedTtl(self._ttl, key_context)
+        evolution = self._added_ttl.evolution
+        context.states.declare(SLOT, VALUE, expires=self._ttl is not None, evolution=evolution)
 
     def take(self, columns: Columns, codes: np.ndarray[Any, Any], distinct: list[Any]) -> None:
         """Add and retract rows."""
@@ -129,9 +132,18 @@ class RowGroupOperator(KeyedColumnOperator):
             backend.changed(key)
 
     def fire_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Remove what has expired."""
-        if self._load(timer.key) is None:
+        """Remove what has expired; under a longer time than its timer was set for, later."""
+        ttl, backend = self._ttl, self.key_context.backend
+        stored = backend.enter(timer.key).get(SLOT)
+        if ttl is None or stored is None:
+            return
+        if ttl.is_expired(stored[1], self.key_context.now_ms):
             self._store([timer.key], [None])
+        else:
+            backend.processing_timers.register(Timer(ttl.cleanup_ms(stored[1]), timer.key, CLEANUP))
+
+    def take_converted_state(self) -> None:
+        self._added_ttl.schedule_cleanups()
 
     def _remember(
         self, batch: Any, codes: np.ndarray[Any, Any], distinct: list[Any], states: States

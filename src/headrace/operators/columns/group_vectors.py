@@ -7,6 +7,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from headrace.operators.columns.changes import Changes, GroupShape, changed_rows
+from headrace.operators.columns.expiry import AddedTtl
 from headrace.operators.columns.folding import BufferedPartials
 from headrace.operators.columns.gathering import (
     KeyedColumnOperator,
@@ -56,7 +57,8 @@ class VectorGroupOperator(KeyedColumnOperator):
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         super().open(node, context, key_context)
         assert context.states is not None, "an aggregate is keyed"
-        context.states.declare_only(SLOT, expires=self._ttl is not None)
+        self._added_ttl = AddedTtl(self._ttl, key_context)
+        context.states.declare_only(SLOT, self._ttl is not None, self._added_ttl.evolution)
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
         if self._buffered is None:
@@ -167,12 +169,20 @@ class VectorGroupOperator(KeyedColumnOperator):
                 timers.register(Timer(time_ms, key, CLEANUP))
 
     def fire_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Remove what has expired."""
+        """Remove what has expired; under a longer time than its timer was set for, later."""
         ttl, values, key = self._ttl, self._values(), timer.key
         (stored,) = values.read_all([key], None)
-        if ttl and stored is not None and ttl.is_expired(stored[1], self.key_context.now_ms):
+        if ttl is None or stored is None:
+            return
+        if ttl.is_expired(stored[1], self.key_context.now_ms):
             values.drop(key)
             self.key_context.entries.changed(key)
+        else:
+            timers = self.key_context.backend.processing_timers
+            timers.register(Timer(ttl.cleanup_ms(stored[1]), key, CLEANUP))
+
+    def take_converted_state(self) -> None:
+        self._added_ttl.schedule_cleanups()
 
     def complete(self) -> None:
         """Give the change of each key that the micro-batch has reached."""

@@ -120,7 +120,20 @@ class TimeSortOperator(KeyedColumnOperator):
         stored: tuple[int, int | None, list[Columns]] = self.key_context.backend.enter(key).get(
             SLOT, (MIN_WATERMARK, None, [])
         )
-        return stored
+        last, timer, waiting = stored
+        return last, timer, [*map(self._with_names, waiting)]
+
+    def _with_names(self, rows: Columns) -> Columns:
+        """Return rows with the columns' names of now: an earlier program may have had others."""
+        import pyarrow as pa
+
+        from headrace.runtime.columns.batch import Columns
+
+        schema = self._spec.schema
+        if rows.batch.schema.names == schema.names:
+            return rows
+        batch = pa.RecordBatch.from_arrays(rows.batch.columns, schema=schema)
+        return Columns(batch, rows.shape, rows.times, rows.kinds)
 
     def _times(self, rows: Columns) -> np.ndarray[Any, Any]:
         import numpy as np

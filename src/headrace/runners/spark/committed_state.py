@@ -154,6 +154,7 @@ class CommittedState:
             **merged_states(groups.values(), shared),
             removes_after_ms=part.removes_after_ms,
             pattern=part.pattern,
+            description=part.description,
         )
 
     def records(

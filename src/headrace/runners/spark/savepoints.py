@@ -126,7 +126,7 @@ def export_savepoint(
     if mixed_states(report.groups):
         for path in report.files:
             file_system_of(target).remove(posixpath.join(target, path))
-        report = write(converts=True)
+        report = write(convert_at_ms=log.end["now_ms"])
     files: dict[str, StoredFile] = dict(report.files)
     parts = {name: PartChecksum(count) for name, count in report.counts.items()}
     operators, watermarks, tasks = describe_operators(program, report.groups)

@@ -27,6 +27,7 @@ def check_claims(savepoint: Savepoint, program: JobProgram, ignore_unclaimed: bo
                 key_groups=groups,
                 removes_after_ms=entry.removes_after_ms,
                 pattern=entry.pattern,
+                description=entry.description,
             )
             before.append(part)
     read = savepoint.manifest.offset["sources"]

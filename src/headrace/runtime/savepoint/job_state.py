@@ -162,6 +162,7 @@ def _make_entry(
         **merged_states(groups, shared),
         removes_after_ms=() if node.spec is None else node.spec.removes_after_ms,
         pattern=() if node.spec is None else node.spec.pattern,
+        description=node.description,
     )
 
 

@@ -31,7 +31,8 @@ class OperatorEntry:
     ``namespaced``: states per key and namespace. ``tables``: states in tables of namespaces.
     ``shared``: broadcast states. Declared types are data, as in ``StateKind``. ``fields``: the
     fields that dataclasses of values had, by state. ``removes_after_ms``: how long records of each
-    side are kept; ``pattern``: the stages of a pattern (see ``OperatorSpec``).
+    side are kept; ``pattern``: the stages of a pattern (see ``OperatorSpec``). ``description``:
+    what the operator does, if its name does not say it.
     """
 
     id: str
@@ -46,6 +47,7 @@ class OperatorEntry:
     fields: Mapping[str, SeenFields] = field(default_factory=dict)
     removes_after_ms: tuple[int | None, ...] = ()
     pattern: tuple[tuple[str, str], ...] = ()
+    description: str = ""
 
     @property
     def keyed_states(self) -> StoredStates:

@@ -25,6 +25,7 @@ from headrace.runtime.state.kinds import (
     NO_EVOLUTION,
     RESERVED_NAMES,
     TIMES,
+    VALUE,
     Evolution,
     StateKind,
 )
@@ -47,14 +48,21 @@ class StateChange(NamedTuple):
 
     ``kind``: the declared one. ``loads``: reads pickled values with objects of changed classes;
     None if there are none. ``convert``: of one value, element or value of a map; None: unchanged.
+    ``restamp``: of what is stored, adds or removes the time of a time-to-live; then ``kind`` is
+    that before.
     """
 
     kind: StateKind
     loads: Loads | None
     convert: Convert | None
+    restamp: Convert | None = None
 
     def apply(self, stored: Any) -> Any:
         """Return what a slot holds, converted; None if nothing is left."""
+        found = self._converted(stored)
+        return found if self.restamp is None or found is None else self.restamp(found)
+
+    def _converted(self, stored: Any) -> Any:
         layout = self.kind.layout
         if layout == LIST:
             plain: Any = [*stored]
@@ -106,6 +114,11 @@ def change_of(
     """
     if before == now and not seen:
         return None
+    if evolution.stamp is not None and before.expires != now.expires and now.layout == VALUE:
+        like_before = now._replace(expires=before.expires)
+        change = change_of(state, before, like_before, seen, evolution, operator)
+        change = change or StateChange(like_before, None, None)
+        return change._replace(restamp=_restamping(now.expires, evolution.stamp))
     differences = _kind_differences(before, now)
     if differences:
         raise _refusal(state, operator, before, now, differences)
@@ -142,6 +155,12 @@ def change_of(
         return None
     loads = _loads(changed, As.CURRENT, evolution.renamed) if changed else None
     return StateChange(now, loads, found)
+
+
+def _restamping(expires: bool, stamp: Callable[[], int]) -> Convert:
+    if not expires:
+        return lambda stored: stored[0]
+    return lambda value: (value, stamp())
 
 
 def _ordered(convert: Convert) -> Convert:

@@ -127,15 +127,24 @@ class KeyedTask:
         yield from self.run_group(task, backend, keep_buffers=False)
         yield from self.drain()
 
-    def convert_state(self, backend: StateBackend) -> None:
+    def convert_state(self, backend: StateBackend, now_ms: int) -> None:
         """Convert what a key group has stored under an earlier program, outside of a micro-batch.
 
-        States that the user's functions ask for after ``open`` are left.
+        ``now_ms``: the time of the last one. States that the user's functions ask for after
+        ``open`` are left.
         """
         if self._context.states is not None:
-            self._context.states.attach(backend)
-            backend.evolve()
+            self._chain.key_context.now_ms = now_ms
+            self._attach(backend)
             backend.flush()
+
+    def _attach(self, backend: StateBackend) -> None:
+        """Use a key group's states, which are converted if an earlier program has stored them."""
+        assert self._context.states is not None
+        self._context.states.attach(backend)
+        backend.evolve()
+        if self._keyed is not None:
+            self._keyed.take_converted_state()
 
     def convert_broadcast_state(self, backend: StateBackend) -> None:
         """Convert broadcast state that was stored under an earlier program."""
@@ -180,8 +189,7 @@ class KeyedTask:
         )
         key_context.watermark = watermark
         if self._context.states is not None:
-            self._context.states.attach(backend)
-            backend.evolve()
+            self._attach(backend)
         else:
             key_context.backend, key_context.entry = backend, None
         chain.restore(header.get("nodes", {}))

@@ -6,7 +6,14 @@ from dataclasses import replace
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.errors import SqlValidationError
-from headrace.sql.expressions import ColumnRef, Expression, columns_of, implementations, transform
+from headrace.sql.expressions import (
+    Call,
+    ColumnRef,
+    Expression,
+    columns_of,
+    implementations,
+    transform,
+)
 from headrace.sql.projection import reads
 from headrace.sql.rel import (
     Calc,
@@ -19,6 +26,7 @@ from headrace.sql.rel import (
     with_inputs,
 )
 from headrace.sql.rules.changelog import INSERTS, ScanMode, changelog_mode
+from headrace.sql.types import BOOLEAN
 
 
 def with_normalized_sources(rel: Rel, scan_mode: ScanMode, duplicates: bool) -> Rel:
@@ -72,8 +80,11 @@ def _filtered(rel: Rel, condition: Expression) -> Rel | None:
 
     So a row that no longer meets the condition is deleted, and one that begins to is inserted.
     """
-    if isinstance(rel, ChangelogNormalize) and rel.condition is None:
-        return None if _stays_above(condition) else replace(rel, condition=condition)
+    if isinstance(rel, ChangelogNormalize):
+        if _stays_above(condition):
+            return None
+        before = rel.condition
+        return replace(rel, condition=condition if before is None else _both(before, condition))
     if not isinstance(rel, Calc) or rel.condition is not None:
         return None
     sources = dict(zip(rel.names, rel.expressions, strict=True))
@@ -83,6 +94,11 @@ def _filtered(rel: Rel, condition: Expression) -> Rel | None:
 
     below = _filtered(rel.input, transform(condition, inlined))
     return None if below is None else replace(rel, input=below)
+
+
+def _both(one: Expression, other: Expression) -> Expression:
+    nullable = one.type.nullable or other.type.nullable
+    return Call(BOOLEAN.with_nullable(nullable), "AND", (one, other))
 
 
 def _stays_above(condition: Expression) -> bool:

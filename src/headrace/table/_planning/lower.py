@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
@@ -23,9 +22,11 @@ from headrace.operators.columns.window_aggregate import WindowAggregateSpec
 from headrace.operators.columns.window_sessions import SessionAggregateSpec
 from headrace.operators.columns.window_zones import LocalTime
 from headrace.runtime.columns.selectors import ByColumns
+from headrace.runtime.layout import SQL_UIDS
 from headrace.runtime.operator import OperatorSpec
 from headrace.sql.aggregates.table import find_aggregate, make_accumulator
 from headrace.sql.expressions import Call, Expression, PythonCall, walk
+from headrace.sql.fingerprint import Fingerprints, digest
 from headrace.sql.projection import Projection
 from headrace.sql.python_function import AggregateImplementation, PythonFunction, Signature
 from headrace.sql.refusals import refuse
@@ -88,6 +89,9 @@ class Streams(Protocol):
     def mode(self, scan: Scan) -> ChangelogMode:
         """Return the row kinds of a table."""
 
+    def locator(self, scan: Scan) -> str:
+        """Return what a table reads."""
+
 
 class Lowering:
     """Makes streams of plans; equal plans are one stream."""
@@ -111,6 +115,9 @@ class Lowering:
         self._made: dict[Rel, DataStream] = {}
         self._scans: dict[Scan, DataStream] = {}
         """The rows of tables, whose texts may be dictionary-encoded."""
+        self._fingerprints = Fingerprints(self._describe_scan, time_zone)
+        self._uids: dict[str, int] = {}
+        """How many operators with state each uid was computed for."""
 
     def planned(self, rel: Rel) -> Rel:
         """Return the plan of a resolved relation that is lowered and explained."""
@@ -142,6 +149,29 @@ class Lowering:
     def mode(self, rel: Rel) -> ChangelogMode:
         """Return the row kinds of a plan."""
         return changelog_mode(rel, self._streams.mode, self._batch)
+
+    def uid_of_rows(self, rel: Rel, kind: str, *more: str) -> str:
+        """Return the uid of an operator with state that takes the rows of a relation.
+
+        ``more``: what else says what it does.
+        """
+        return self._uid(kind, "\n".join((self._fingerprints.rows(rel), *more)))
+
+    def _operator_uid(self, rel: Rel) -> str:
+        return self._uid(type(rel).__name__.lower(), self._fingerprints.operator(rel))
+
+    def _uid(self, kind: str, text: str) -> str:
+        """Return a uid by what an operator computes, and of what.
+
+        So a statement that changes elsewhere goes on from its state. Operators that compute the
+        same are numbered.
+        """
+        found = f"{SQL_UIDS}{kind}-{digest(text)[:16]}"
+        count = self._uids[found] = self._uids.get(found, 0) + 1
+        return found if count == 1 else f"{found}-{count}"
+
+    def _describe_scan(self, scan: Scan) -> str:
+        return f"{self._streams.locator(scan)} {self._streams.mode(scan)}"
 
     def _lower(self, rel: Rel) -> DataStream:
         match rel:
@@ -321,7 +351,7 @@ class Lowering:
     ) -> DataStream:
         keyed = self.lower(before).key_by(ByColumns(*keys))
         made = keyed._add(spec, call_site(), "sql", inputs=keyed._keyed_edges())
-        return made.uid(identity(rel))
+        return made.uid(self._operator_uid(rel))
 
     def _normalized(self, rel: ChangelogNormalize) -> DataStream:
         columns, condition = rel.columns, None
@@ -413,7 +443,7 @@ class Lowering:
             spec = WindowAggregateSpec(keys, slices, aggregates, *schemas, borders, retracts)
         keyed = timed.key_by(ByColumns(*keys))
         stream = keyed._add(spec, call_site(), "sql", inputs=keyed._keyed_edges())
-        stream = stream.uid(identity(rel)).set_description(
+        stream = stream.uid(self._operator_uid(rel)).set_description(
             f"WindowAggregate({rel.window}, groupBy=[{', '.join(rel.keys)}], {_calls(rel.calls)})"
         )
         return self._select(stream, made, rel.columns)
@@ -440,15 +470,14 @@ class Lowering:
         before, keys = rel.input, rel.window.keys
         if not keys:
             before, keys = with_constant_key(before), (ALL,)
-        given = tuple(column.name for column in rel.input.columns)
         function = SessionRows(
             tuple(column.name for column in rel.columns),
-            given,
+            len(rel.input.columns),
             isinstance(rel.columns[-1].type, TimestampLtzType),
         )
         keyed = self._with_time(before, rel.window.time).key_by(ByColumns(*keys))
         windowed = keyed.window(EventTimeSessionWindows(rel.window.size_ms))
-        stream = windowed.apply(function).uid(identity(rel))
+        stream = windowed.apply(function).uid(self._operator_uid(rel)).name("WindowTableFunction")
         stream = stream.set_description(f"WindowTableFunction({rel.window})")
         return self._select(stream, rel.columns, rel.columns)
 
@@ -464,12 +493,3 @@ def _chosen(columns: Columns, names: Sequence[str]) -> Columns:
 
 def _calls(calls: Sequence[AggregateCall]) -> str:
     return f"select=[{', '.join(map(str, calls))}]"
-
-
-def identity(rel: Rel) -> str:
-    """Return the uid of an operator with state: by what it computes, and of what.
-
-    So a statement that changes elsewhere goes on from its state.
-    """
-    digest = hashlib.sha256(repr(rel).encode()).hexdigest()
-    return f"sql-{type(rel).__name__.lower()}-{digest[:16]}"

@@ -20,7 +20,7 @@ from headrace.sql.resolve.tables import written_columns
 from headrace.sql.rules.conflicts import Materialize, SinkChanges, sink_changes
 from headrace.table._connectors.connector import MetadataColumn, TableRequest
 from headrace.table._connectors.registry import find_connector
-from headrace.table._planning.lower import Lowering, identity
+from headrace.table._planning.lower import Lowering
 from headrace.table._planning.targets import PlannedInsert
 
 
@@ -130,7 +130,11 @@ class TableSinks:
                 refuse("a sink that keeps the rows of its key, with table.exec.state.ttl")
             spec = UpsertMaterializerSpec(schema, changes.upsert_key)
             made = keyed._add(spec, call_site(), "sql", inputs=keyed._keyed_edges())
-            return made.uid(f"{identity(plan.rel)}-{'-'.join(plan.primary_key)}")
+            columns = [*plan.primary_key, "", *(changes.upsert_key or ("",))]
+            names = [each.name for each in plan.rel.columns]
+            places = (str(names.index(each)) if each else "" for each in columns)
+            uid = self._lowering.uid_of_rows(plan.rel, "materialize", plan.sink.locator, *places)
+            return made.uid(uid)
         if changes.updates_before == "kept":
             return stream
         deletes = changes.updates_before == "deletes"

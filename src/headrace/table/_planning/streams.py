@@ -72,6 +72,11 @@ class TableStreams:
         """Return the row kinds of a table."""
         return self._source(scan).mode
 
+    def locator(self, scan: Scan) -> str:
+        """Return what a table reads."""
+        source = self._source(scan).source
+        return f"{source.kind} {source.locator}"
+
     def _source(self, scan: Scan) -> TableSource:
         found = self._sources.get(scan)
         if found is None:

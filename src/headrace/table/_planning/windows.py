@@ -44,7 +44,8 @@ class SessionRows(WindowFunction[Any, Any, Any, TimeWindow]):
 
     names: tuple[str, ...]
     """The columns of the result."""
-    given: tuple[str, ...]
+    given: int
+    """How many values of each row are given: by place, as stored rows may have other names."""
     of_moments: bool
     """Whether the last moment is a TIMESTAMP_LTZ."""
 
@@ -55,7 +56,7 @@ class SessionRows(WindowFunction[Any, Any, Any, TimeWindow]):
             _border(window, "time", self.of_moments),
         ]
         for row in inputs:
-            yield row_of(self.names, [*(row[name] for name in self.given), *borders])
+            yield row_of(self.names, [*row._values[: self.given], *borders])
 
 
 def _border(window: TimeWindow, border: Border, local: bool) -> Any:

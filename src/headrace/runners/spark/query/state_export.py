@@ -74,14 +74,15 @@ def export_state(
     groups: Mapping[str, int],
     partitions: int,
     target: str,
-    converts: bool = False,
+    convert_at_ms: int | None = None,
 ) -> ExportReport:
     """Write the state after a micro-batch (Spark's number) to a savepoint's folder.
 
     ``groups``: by operator, the number of its key groups; other operators are left out.
     ``partitions``: the number of buckets. Each has a copy of broadcast state; one writes it.
-    Half of the cores write, so that the job's own tasks do not wait. ``converts``: values of
-    an earlier program are converted, which opens the job's operators.
+    Half of the cores write, so that the job's own tasks do not wait. ``convert_at_ms``:
+    values of an earlier program are converted, which opens the job's operators; the time of the
+    micro-batch. None: they are not.
 
     Raises:
         CheckpointError: a copy of broadcast state is missing.
@@ -91,7 +92,7 @@ def export_state(
     for stage in range(1, len(stages) + 1):
         rows = sorted_pages(read_stage(spark, state_folder, stages, batch, stage))
         wanted = {id_: groups[id_] for id_ in stages[stage - 1] if id_ in groups}
-        task = BucketExport(ref, target, wanted, bucket_keys(partitions)[0], converts)
+        task = BucketExport(ref, target, wanted, bucket_keys(partitions)[0], convert_at_ms)
         for row in rows.mapInArrow(task, _REPORT).coalesce(writers).collect():
             whole.add(pickle.loads(row[0]))
     lost = [id_ for id_ in whole.broadcast if (id_, ALL_GROUPS) not in whole.groups]
@@ -129,10 +130,10 @@ class BucketExport:
         target: str,
         groups: Mapping[str, int],
         broadcast_bucket: int,
-        converts: bool,
+        convert_at_ms: int | None,
     ) -> None:
         self._ref, self._target, self._groups = ref, target, groups
-        self._broadcast_bucket, self._converts = broadcast_bucket, converts
+        self._broadcast_bucket, self._convert_at_ms = broadcast_bucket, convert_at_ms
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write the rows of a partition; yield a report."""
@@ -209,9 +210,10 @@ class BucketExport:
         """Return the backend of a key group, whose summary is added to the report."""
         spread = self._groups[operator] if group != ALL_GROUPS else 1
         backend = PagedBackend(MemoryPages(records), spread)
-        if self._converts:
+        if self._convert_at_ms is not None:
             job = worker_job(self._ref)
-            job.convert_state(job.program.vertex(operator), group, backend)
+            vertex = job.program.vertex(operator)
+            job.convert_state(vertex, group, backend, self._convert_at_ms)
         report.groups[operator, group] = GroupSummary.of(backend)
         return backend
 

@@ -24,6 +24,7 @@ from headrace.runtime.state.kinds import (
     REDUCING,
     RESERVED_NAMES,
     VALUE,
+    Evolution,
     StateKind,
 )
 from headrace.runtime.state.ttl import Ttl
@@ -44,7 +45,7 @@ class StateStore:
         self._context = context
         self._operator = operator
         self._handles: dict[str, Handle] = {}
-        self._operator_slots: dict[str, StateKind] = {}
+        self._operator_slots: dict[str, tuple[StateKind, Evolution]] = {}
         self._only_slot: str | None = None
         self._namespaced: NamespacedStates | None = None
         self.asked_for = False
@@ -62,8 +63,8 @@ class StateStore:
         context = self._context
         context.entries = entries
         context.entry = context.values = None
-        for name, kind in self._operator_slots.items():
-            entries.declare(name, kind)
+        for name, (kind, evolution) in self._operator_slots.items():
+            entries.declare(name, kind, evolution)
         for name, handle in self._handles.items():
             entries.declare(name, handle.stored_kind, handle.evolution)
         if self._only_slot is not None:
@@ -86,21 +87,24 @@ class StateStore:
         layout: str = VALUE,
         type: TypeData | None = None,
         expires: bool = False,
+        evolution: Evolution = NO_EVOLUTION,
     ) -> None:
         """Declare a slot that the operator uses directly, without a handle.
 
         ``layout``: ``VALUE``, ``LIST``, ``MAP`` or ``TIMES`` (see ``KeyedTable.declare``).
         ``type``: the declared type as data; None: any type. ``expires``: each value is a pair with
-        the time (ms) of its last change.
+        the time (ms) of its last change. ``evolution``: how values of an earlier program are
+        converted.
         """
-        self._operator_slots[slot] = StateKind(layout, type, expires)
+        self._operator_slots[slot] = StateKind(layout, type, expires), evolution
 
-    def declare_only(self, slot: str, expires: bool) -> None:
+    def declare_only(self, slot: str, expires: bool, evolution: Evolution = NO_EVOLUTION) -> None:
         """Declare the only slot of an operator, which uses ``KeyContext.values`` directly.
 
-        ``expires``: each value is a pair with the time (ms) of its last change.
+        ``expires``: each value is a pair with the time (ms) of its last change. ``evolution``: how
+        values of an earlier program are converted.
         """
-        self._operator_slots[slot] = StateKind(VALUE, type_data(_ANYTHING), expires)
+        self._operator_slots[slot] = StateKind(VALUE, type_data(_ANYTHING), expires), evolution
         self._only_slot = slot
 
     def in_namespaces(self) -> NamespacedStates:
