@@ -295,7 +295,7 @@ def _add_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signat
             result: SqlType = TimestampType(6) if small else time
         case TimestampType() | TimestampLtzType():
             result = time.without_attribute()
-        case TimeType() if small:
+        case TimeType():
             result = time
         case _:
             return None
@@ -312,6 +312,9 @@ def _add(call: Call, arguments: Sequence[Any], session: Session) -> Any:
     if type(call.type) is not type(kind):
         value, kind = moments.convert(value, kind, call.type, session), call.type
     amount = cast_arrow(amount, pa.int64())
+    if isinstance(kind, TimeType) and unit not in ("HOUR", "MINUTE", "SECOND", "MILLISECOND"):
+        amount = pc.multiply(amount, 0)  # whole days later, a time of day is the same
+        return date_arithmetic.add_ms(value, amount, kind)
     if unit in _MONTHS:
         months = cast_arrow(pc.multiply(amount, _MONTHS[unit]), pa.int32())
         return date_arithmetic.add_months(value, months, kind, session)
