@@ -193,7 +193,8 @@ def test_random_numbers_of_a_seed_are_those_of_java() -> None:
         0.41008081149220166,
         0.20771484130971707,
     ]
-    assert compute("RAND(CAST(y AS INT))", rows) == [0.7308781907032909] * 3  # a seed of a row begins again
+    # The seed of a row begins again.
+    assert compute("RAND(CAST(y AS INT))", rows) == [0.7308781907032909] * 3
     assert compute("RAND_INTEGER(3, 99)", rows)[0] == 50
     assert compute("RAND_INTEGER(1, 16)", rows) == [11, 1, 6]
     texts = ["RAND(1)", "RAND_INTEGER(3, 99)"]
