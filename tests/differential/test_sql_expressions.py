@@ -78,7 +78,6 @@ DEVIATIONS: dict[str, str] = {
     "GREATEST(1, NULL)": _NULL,
     "i IN (SELECT 1)": "a query: the resolver's",
     "DATE_FORMAT(ts, 'w W k K h H')": "weeks of a locale are not supported",
-    "FLOOR(ts TO DECADE)": "units above a year are refused",
     "PRINTF('%s', dt)": "Flink prints the number of the day",
     "TRY_CAST(ch AS DECIMAL(12, 3))": "Flink reads the text 'a    ' as 0",
     "TRY_CAST(vc AS DECIMAL(12, 3))": "Flink counts a 0 at the start as a digit",

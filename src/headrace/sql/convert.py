@@ -288,17 +288,24 @@ class Converter:
         system = self.functions.system_function(written)
         if system is not None:
             return self._python(system, node.expressions)
-        if isinstance(node.this, str):
-            name = _SYNONYMS.get(written.upper(), written.upper())
-            special = _CALLS.get(name)
-            if special is not None:
-                return special(self, node, name)
-            if name in FUNCTIONS and name not in _SIGNS_ONLY:
-                return self._call(name, *node.expressions)
+        name = _SYNONYMS.get(written.upper(), written.upper())
+        special = _CALLS.get(name)
+        if special is not None and isinstance(node.this, str):
+            return special(self, node, name)
+        if name in FUNCTIONS and name not in _SIGNS_ONLY:
+            return self._call(name, *node.expressions)
         function = self.functions.function((written,))
         if function is not None:
             return self._python(function, node.expressions)
         return self.other(node)
+
+    def _raw_json(self, node: exp.Expr, name: str) -> Expression:
+        outer = node.parent
+        if isinstance(outer, exp.JSONKeyValue):
+            outer = outer.parent if node.arg_key == "expression" else None
+        if not isinstance(outer, exp.Anonymous) or _name(outer).upper() not in _OF_JSON:
+            raise SqlValidationError("JSON() is only a value of JSON_OBJECT or JSON_ARRAY")
+        return self._call(name, *node.expressions)
 
     # Functions of users
 
@@ -464,10 +471,14 @@ _CALLS: dict[str, Callable[[Converter, Any, str], Expression]] = {
     "JSON_VALUE": Converter._json,
     "JSON_QUERY": Converter._json,
     "JSON_EXISTS": Converter._json,
+    "JSON": Converter._raw_json,
     "JSON_OBJECT": Converter._json,
     "JSON_ARRAY": Converter._json,
     **dict.fromkeys(_UNIT_FUNCTIONS, Converter._unit_function),
 }
+
+
+_OF_JSON = ("JSON_OBJECT", "JSON_ARRAY")
 
 
 def _name(node: exp.Expr) -> str:

@@ -69,6 +69,11 @@ def time(text: str, kind: DateType | TimeType | TimestampType) -> Literal:
             case TimestampType():
                 nanoseconds = text_formats.read_timestamp_ns(text)
                 value = nanoseconds
+                if kind.precision > 6 and not -(1 << 63) <= nanoseconds < 1 << 63:
+                    raise SqlValidationError(
+                        f"TIMESTAMP '{text}' has more than 6 digits, which reach from the year 1677"
+                        " to 2262 only"
+                    )
                 if kind.precision <= 6:
                     value = datetime(1970, 1, 1) + timedelta(microseconds=nanoseconds // 1000)
     except ValueError:

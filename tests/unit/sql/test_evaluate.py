@@ -186,6 +186,30 @@ def test_random_numbers_are_those_of_the_seed_and_the_row() -> None:
     assert [each[0].as_py() for each in parts] == first[0]
 
 
+def test_random_numbers_of_a_seed_are_those_of_java() -> None:
+    rows = batch(x=[1, 2, None], y=[1, 1, 1])
+    assert compute("RAND(1)", rows) == [
+        0.7308781907032909,
+        0.41008081149220166,
+        0.20771484130971707,
+    ]
+    # The seed of a row begins again.
+    assert compute("RAND(CAST(y AS INT))", rows) == [0.7308781907032909] * 3
+    assert compute("RAND_INTEGER(3, 99)", rows)[0] == 50
+    assert compute("RAND_INTEGER(1, 16)", rows) == [11, 1, 6]
+    texts = ["RAND(1)", "RAND_INTEGER(3, 99)"]
+    evaluate = compile_expressions([expression(each, COLUMNS) for each in texts], rows.schema)
+    for whole, number in zip(evaluate(rows, Session()), (0, 1), strict=True):
+        last = evaluate(rows.slice(2), Session(first_row=2))[number]
+        assert last[0] == whole[2]
+
+
+def test_a_key_of_a_map_may_have_parts() -> None:
+    rows = batch(x=[1])
+    assert compute("MAP[ARRAY[x], 1, ARRAY[1], 2]", rows) == [[([1], 2)]]
+    assert compute("MAP[MAP[x, 2], 3]", rows) == [[([(1, 2)], 3)]]
+
+
 def test_random_numbers_are_spread() -> None:
     rows = pa.RecordBatch.from_arrays([pa.nulls(10_000)], ["_"])
     (found,) = compile_expressions([expression("RAND()")], rows.schema)(rows, Session(seed=3))

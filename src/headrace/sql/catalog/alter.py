@@ -30,8 +30,6 @@ def alter_table(table: CatalogTable, change: Change) -> CatalogTable:
     """
     match change:
         case SetOptions(options):
-            if not options:
-                raise CatalogError("SET has no options")
             return replace(table, options=merged_options(table.options, options))
         case ResetOptions(keys):
             return _reset(table, keys)

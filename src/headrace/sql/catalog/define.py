@@ -133,10 +133,11 @@ def _merged(base: CatalogTable, table: CatalogTable, how: dict[str, str]) -> Cat
             raise _in_both("a primary key", "CONSTRAINTS")
         primary_key = base.primary_key
     partitioned_by = table.partitioned_by
-    if base.partitioned_by and how["PARTITIONS"] != "EXCLUDING":
-        if partitioned_by:
+    if base.partitioned_by:
+        if partitioned_by and how["PARTITIONS"] != "EXCLUDING":
             raise _in_both("PARTITIONED BY", "PARTITIONS")
-        partitioned_by = base.partitioned_by
+        # As in Flink, EXCLUDING PARTITIONS only lets the table have others.
+        partitioned_by = partitioned_by or base.partitioned_by
     distribution = table.distribution
     if base.distribution is not None and how["DISTRIBUTION"] != "EXCLUDING":
         if distribution is not None:

@@ -8,6 +8,11 @@ from typing import TYPE_CHECKING, Literal
 
 from headrace.errors import CatalogError, UnsupportedError
 from headrace.sql.catalog.alter import alter_table
+from headrace.sql.catalog.catalogs import (
+    alter_catalog,
+    describe_catalog,
+    show_create_catalog,
+)
 from headrace.sql.catalog.define import define_table
 from headrace.sql.catalog.errors import missing
 from headrace.sql.catalog.listing import (
@@ -21,6 +26,7 @@ from headrace.sql.catalog.listing import (
 from headrace.sql.catalog.manager import CatalogManager, Found
 from headrace.sql.catalog.objects import (
     CatalogDatabase,
+    CatalogDescription,
     CatalogFunction,
     CatalogTable,
     CatalogView,
@@ -88,11 +94,12 @@ def execute(statement: Statement, manager: CatalogManager, types: Types) -> List
             database = CatalogDatabase(statement.options, statement.comment or "")
             manager.create_database(statement.path, database, if_not_exists=statement.if_not_exists)
         case CreateCatalog():
-            manager.create_catalog(
-                statement.name, statement.options, if_not_exists=statement.if_not_exists
-            )
+            catalog = CatalogDescription(statement.options, statement.comment)
+            manager.create_catalog(statement.name, catalog, if_not_exists=statement.if_not_exists)
         case Drop():
             _drop(statement, manager)
+        case Alter(kind="CATALOG"):
+            alter_catalog(statement.path[0], statement.change, manager)
         case Alter():
             of: Literal["object", "database"] = "object"
             if statement.kind == "DATABASE":
@@ -231,8 +238,6 @@ def _alter(statement: Alter, manager: CatalogManager, types: Types) -> None:
         database = manager.database(statement.path)
         options = merged_options(database.options, change.options)
         manager.replace_database(statement.path, replace(database, options=options))
-    elif statement.kind == "CATALOG":
-        raise UnsupportedError("ALTER CATALOG is not supported")
     else:
         _alter_relation(statement, manager, types)
 
@@ -287,6 +292,18 @@ def show(statement: Show, manager: CatalogManager, types: Types) -> Listing:
             return Listing(("current database name",), ((manager.current_database,),))
         case "CREATE TABLE" | "CREATE VIEW":
             return _show_create(statement, manager)
+        case "MODULES" | "FULL MODULES":
+            row = ("core",) if what == "MODULES" else ("core", True)
+            return Listing(("module name", "used")[: len(row)], (row,))
+        case "JARS":
+            return Listing(("jars",), ())
+        case "MODELS":
+            return Listing(("model name",), ())
+        case "MATERIALIZED TABLES":
+            return Listing(("table name",), ())
+        case "CREATE CATALOG":
+            (name,) = statement.path
+            return show_create_catalog(name, manager.description(name))
         case "PARTITIONS":
             return _show_partitions(statement, manager)
         case "COLUMNS":
@@ -315,6 +332,10 @@ def _names_of(statement: Show, manager: CatalogManager) -> list[str]:
         case "CATALOGS":
             return manager.catalogs()
         case "DATABASES":
+            if len(path) > 1:
+                raise CatalogError(
+                    f"{'.'.join(map(quote_name, path))} is not the name of a catalog"
+                )
             return manager.databases(path[0] if path else None)
         case "TABLES":
             return manager.relations(path)
@@ -405,4 +426,7 @@ def _describe(statement: Describe, manager: CatalogManager, types: Types) -> Lis
             return Listing(("info name", "info value"), tuple(rows))
         case "FUNCTION":
             return _describe_function(statement, manager)
+        case "CATALOG":
+            (name,) = statement.path
+            return describe_catalog(name, manager.description(name), extended=statement.extended)
     raise UnsupportedError(f"DESCRIBE {statement.kind} is not supported")

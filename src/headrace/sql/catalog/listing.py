@@ -194,9 +194,21 @@ def options_text(options: Options) -> str:
 
 
 def _written(tree: Any) -> str:
-    from headrace.sql.dialect.printing import to_sql
+    from sqlglot import exp
 
-    return to_sql(tree)
+    from headrace.sql.dialect.printing import to_sql
+    from headrace.sql.functions.table import names
+
+    built_in = set(names())
+
+    def named_as_flink_does(node: Any) -> Any:
+        if isinstance(node, exp.Anonymous) and isinstance(node.this, str):
+            name = node.this.upper()
+            if name in built_in:
+                node.set("this", name)
+        return node
+
+    return to_sql(tree.transform(named_as_flink_does))
 
 
 def quoted_text(value: str) -> str:

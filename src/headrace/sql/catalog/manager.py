@@ -14,6 +14,7 @@ from headrace.sql.catalog.errors import did_you_mean, missing
 from headrace.sql.catalog.memory import Catalog, MemoryCatalog
 from headrace.sql.catalog.objects import (
     CatalogDatabase,
+    CatalogDescription,
     CatalogFunction,
     CatalogTable,
     ObjectPath,
@@ -44,7 +45,10 @@ def open_catalog(name: str, options: Options) -> Catalog:
     given = dict(options)
     kind = given.pop("type", None)
     if kind == "generic_in_memory":
-        return MemoryCatalog(given.get("default-database", "default"))
+        default_database = given.pop("default-database", "default")
+        for key in given:
+            raise CatalogError(f"a catalog in memory has no option '{key}'")
+        return MemoryCatalog(default_database)
     if kind == file.TYPE:
         return file.open_file_catalog(name, given)
     types = f"'generic_in_memory' and '{file.TYPE}' are"
@@ -87,6 +91,7 @@ class CatalogManager:
         self.current_catalog = catalog
         self.current_database = database
         self._catalogs: dict[str, Catalog] = {catalog: MemoryCatalog(database)}
+        self._descriptions: dict[str, CatalogDescription] = {}
         self._open_catalog = open_catalog
         self._store = store
         self._temporary: dict[ObjectPath, Relation] = {}
@@ -94,7 +99,8 @@ class CatalogManager:
         self._system_functions: dict[str, CatalogFunction] = {}
         if store is not None:
             for each in store.names():
-                self.register_catalog(each, open_catalog(each, store.read(each)))
+                stored = store.read(each)
+                self.register_catalog(each, open_catalog(each, stored.options), stored)
 
     # Names
 
@@ -128,21 +134,43 @@ class CatalogManager:
             raise missing("the catalog", quote_name(name), name, self._catalogs)
         return found
 
-    def create_catalog(self, name: str, options: Options, *, if_not_exists: bool = False) -> None:
-        """Create a catalog from options."""
+    def description(self, name: str) -> CatalogDescription:
+        """Return what CREATE CATALOG said of a catalog."""
+        self.catalog(name)
+        found = self._descriptions.get(name)
+        if found is None:
+            raise CatalogError(f"the catalog {quote_name(name)} was not made by CREATE CATALOG")
+        return found
+
+    def create_catalog(
+        self, name: str, description: CatalogDescription, *, if_not_exists: bool = False
+    ) -> None:
+        """Create a catalog from its options."""
         if name in self._catalogs:
             if if_not_exists:
                 return
             raise CatalogError(f"the catalog {quote_name(name)} exists already")
-        self.register_catalog(name, self._open_catalog(name, options))
+        made = self._open_catalog(name, description.options)
+        self.register_catalog(name, made, description)
         if self._store is not None:
-            self._store.put(name, options)
+            self._store.put(name, description)
 
-    def register_catalog(self, name: str, catalog: Catalog) -> None:
+    def register_catalog(
+        self, name: str, catalog: Catalog, description: CatalogDescription
+    ) -> None:
         """Add a catalog."""
         if name in self._catalogs:
             raise CatalogError(f"the catalog {quote_name(name)} exists already")
         self._catalogs[name] = catalog
+        self._descriptions[name] = description
+
+    def alter_catalog(self, name: str, description: CatalogDescription) -> None:
+        """Give a catalog other options, with which it is opened again, or another comment."""
+        if description.options != self.description(name).options:
+            self._catalogs[name] = self._open_catalog(name, description.options)
+        self._descriptions[name] = description
+        if self._store is not None and name in self._store.names():
+            self._store.put(name, description)
 
     def drop_catalog(self, name: str, *, if_exists: bool = False) -> None:
         """Drop a catalog."""
@@ -152,6 +180,7 @@ class CatalogManager:
         if name == self.current_catalog:
             raise CatalogError(f"the catalog {quote_name(name)} is in use", hint="USE CATALOG …")
         del self._catalogs[name]
+        self._descriptions.pop(name, None)
         if self._store is not None:
             self._store.remove(name)
 

@@ -88,6 +88,14 @@ class CatalogFunction:
 
 
 @dataclass(frozen=True)
+class CatalogDescription:
+    """What CREATE CATALOG says of a catalog."""
+
+    options: Options = ()
+    comment: str | None = None
+
+
+@dataclass(frozen=True)
 class CatalogDatabase:
     """What is said of a database."""
 

@@ -8,15 +8,17 @@ from pathlib import Path
 from urllib.parse import quote, unquote
 
 from headrace.errors import CatalogError
-from headrace.sql.statements import Options
+from headrace.sql.catalog.objects import CatalogDescription
 
 _SUFFIX = ".yaml"
+_COMMENT = "# COMMENT "
 
 
 class FileCatalogStore:
     """The options of each catalog in a file ``<name>.yaml``, as Flink's store has them.
 
     Files have a line ``key: value`` for each option; values that Headrace writes are in quotes.
+    The comment of a catalog is in a line that Flink skips.
     """
 
     def __init__(self, folder: str) -> None:
@@ -30,20 +32,25 @@ class FileCatalogStore:
         """Return the names of the stored catalogs."""
         return sorted(unquote(each.stem) for each in self._folder.glob(f"*{_SUFFIX}"))
 
-    def read(self, name: str) -> Options:
-        """Return the options of a catalog.
+    def read(self, name: str) -> CatalogDescription:
+        """Return the options and the comment of a catalog.
 
         Raises:
             CatalogError: the file cannot be read.
         """
         path = self._path(name)
         found = []
+        comment = None
         lines = path.read_text("utf-8").splitlines()
         for number, line in enumerate(lines, 1):
-            if not line.strip() or line.startswith("#"):
+            is_comment = line.startswith(_COMMENT)
+            if not line.strip() or (line.startswith("#") and not is_comment):
                 continue
             key, colon, value = line.partition(": ")
             try:
+                if is_comment:
+                    comment = _unquoted(line.removeprefix(_COMMENT))
+                    continue
                 if not colon:
                     raise ValueError("a line is 'key: value'")
                 found.append((_unquoted(key.strip()), _unquoted(value.strip())))
@@ -51,15 +58,16 @@ class FileCatalogStore:
                 problem = f"the definition of the catalog {name!r} cannot be read: line {number}"
                 where = {"file": str(path)}
                 raise CatalogError(f"{problem}: {error}", where=where) from None
-        return tuple(found)
+        return CatalogDescription(tuple(found), comment)
 
-    def put(self, name: str, options: Options) -> None:
-        """Store the options of a catalog."""
+    def put(self, name: str, catalog: CatalogDescription) -> None:
+        """Store the options and the comment of a catalog."""
         path = self._path(name)
         made = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        made.write_text(
-            "".join(f"{_quoted_key(key)}: {json.dumps(value)}\n" for key, value in options), "utf-8"
-        )
+        comment = catalog.comment
+        lines = [] if comment is None else [f"{_COMMENT}{json.dumps(comment)}"]
+        lines += [f"{_quoted_key(key)}: {json.dumps(value)}" for key, value in catalog.options]
+        made.write_text("".join(f"{line}\n" for line in lines), "utf-8")
         made.replace(path)
 
     def remove(self, name: str) -> None:

@@ -84,7 +84,7 @@ class ChangeReader(ColumnReader):
         if not temporary and (kind := self.take_one_of("TABLE", "VIEW", "DATABASE", "CATALOG")):
             args["kind"] = kind
             args["if_exists"] = kind == "TABLE" and self.take("IF", "EXISTS")
-            args["path"] = self.path()
+            args["path"] = (self.name(),) if kind == "CATALOG" else self.path()
         else:
             self.expect("FUNCTION")
             args["kind"] = kind = "FUNCTION"

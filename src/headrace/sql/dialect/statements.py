@@ -39,8 +39,6 @@ _UNSUPPORTED = {
     ("USE", "MODULES"): "there are no modules: the functions are built in or of the user",
     ("SHOW", "CREATE", "MATERIALIZED"): "there are no materialized tables",
     ("SHOW", "CREATE", "MODEL"): "there are no models",
-    ("SHOW", "MATERIALIZED"): "there are no materialized tables",
-    ("SHOW", "MODELS"): "there are no models",
     ("DESCRIBE", "MODEL"): "there are no models",
     ("DELETE",): "rows of a table are not deleted by a statement",
     ("UPDATE",): "rows of a table are not changed by a statement",
@@ -316,7 +314,10 @@ class StatementReader(DefinitionReader):
             kind = self.take_one_of("CATALOG", "DATABASE", "FUNCTION", "JOB", "TABLE") or "TABLE"
         named = self.tokens[self.index - 1].value == "TABLE"
         extended = not named and self.take("EXTENDED")
-        path = (self.string(),) if kind == "JOB" else self.path()
+        if kind == "JOB":
+            path: Path = (self.string(),)
+        else:
+            path = (self.name(),) if kind == "CATALOG" else self.path()
         return Describe(path=path, kind=kind, extended=extended, **self.place(start))
 
     def _show(self) -> Statement:
@@ -324,7 +325,7 @@ class StatementReader(DefinitionReader):
         self.expect("SHOW")
         if self.take("CREATE"):
             kind = self.expect_one_of("TABLE", "VIEW", "CATALOG")
-            path = self.path()
+            path = (self.name(),) if kind == "CATALOG" else self.path()
             return Show(what=f"CREATE {kind}", path=path, **self.place(start))
         if self.take("CURRENT"):
             kind = self.expect_one_of("CATALOG", "DATABASE")
@@ -346,8 +347,13 @@ class StatementReader(DefinitionReader):
             "MODULES",
             "JOBS",
             "JARS",
+            "MODELS",
+            "MATERIALIZED",
             "PROCEDURES",
         )
+        if what == "MATERIALIZED":
+            self.expect("TABLES")
+            what = "MATERIALIZED TABLES"
         if what == "PARTITIONS":
             path = self.path()
             partition = self._partition() if self.at("PARTITION") else ()

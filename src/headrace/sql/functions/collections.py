@@ -97,9 +97,17 @@ def _map(call: Call, arguments: Sequence[Any], session: Session) -> Any:
     distinct = {each.value for each in call.arguments[::2] if isinstance(each, Literal)}
     if len(distinct) < len(call.arguments) // 2:
         made = pa.array(
-            [None if row is None else list(dict(row).items()) for row in made.to_pylist()], kind
+            [None if row is None else _last_by_key(row) for row in made.to_pylist()], kind
         )
     return made[0] if constant else made
+
+
+def _last_by_key(entries: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Return entries without those whose key comes again."""
+    found: dict[Any, tuple[Any, Any]] = {}
+    for key, value in entries:
+        found[repr(key) if isinstance(key, list | dict) else key] = (key, value)
+    return list(found.values())
 
 
 def _row(call: Call, arguments: Sequence[Any], session: Session) -> Any:

@@ -28,9 +28,13 @@ from headrace.sql.functions.rules import (
 from headrace.sql.types import BIGINT, BYTES, STRING, ArrayType, CharType, MapType, VarCharType
 
 
-def _digest(name: str) -> Callable[[str], str]:
-    def digest(text: str) -> str:
-        return hashlib.new(name, text.encode(), usedforsecurity=False).hexdigest()
+def _bytes_of(value: str | bytes) -> bytes:
+    return value.encode() if isinstance(value, str) else value
+
+
+def _digest(name: str) -> Callable[[str | bytes], str]:
+    def digest(value: str | bytes) -> str:
+        return hashlib.new(name, _bytes_of(value), usedforsecurity=False).hexdigest()
 
     return digest
 
@@ -72,14 +76,14 @@ def _decode(value: bytes, charset: str) -> str:
 
 
 def _to_base64(value: str | bytes) -> str:
-    return base64.b64encode(value.encode() if isinstance(value, str) else value).decode()
+    return base64.b64encode(_bytes_of(value)).decode()
 
 
-def _from_base64(text: str) -> str:
+def _from_base64(value: str | bytes) -> str:
     try:
-        return base64.b64decode(text, validate=True).decode("utf-8", "replace")
+        return base64.b64decode(value, validate=True).decode("utf-8", "replace")
     except (binascii.Error, ValueError):
-        raise SqlError(f"{text!r} is no text in base 64") from None
+        raise SqlError(f"{value!r} is no text in base 64") from None
 
 
 def _url_encode(text: str) -> str:
@@ -309,9 +313,9 @@ FUNCTIONS = (
     ),
     Function(
         "FROM_BASE64",
-        takes(a_text, gives=STRING),
+        _text_or_bytes,
         python(_from_base64),
-        ("FROM_BASE64(string)",),
+        ("FROM_BASE64(string)", "FROM_BASE64(bytes)"),
         "The text, in UTF-8, that was written in base 64.",
         (("FROM_BASE64('aGVsbG8=')", "hello"),),
         can_fail=True,

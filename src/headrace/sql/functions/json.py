@@ -15,7 +15,7 @@ from headrace.sql.expressions import Call, Expression, Literal
 from headrace.sql.functions import json_paths
 from headrace.sql.functions.function import Function, Session, Signature
 from headrace.sql.functions.kernels import map_values, python, rows_of
-from headrace.sql.functions.rules import NOT_NULL, a_text, anything, takes
+from headrace.sql.functions.rules import NOT_NULL, NULLABLE, a_text, anything, takes
 from headrace.sql.functions.text_formats import java_double
 from headrace.sql.types import (
     BOOLEAN,
@@ -347,6 +347,15 @@ def _unquote(text: str) -> str:
     return value if isinstance(value, str) else text
 
 
+def _json(text: str) -> str | None:
+    if not text.strip():
+        return None
+    try:
+        return json_paths.write(json_paths.parse(text))
+    except ValueError as error:
+        raise SqlError(f"JSON() of a text that is no JSON: {error}") from None
+
+
 FUNCTIONS = (
     Function(
         "IS JSON",
@@ -413,6 +422,15 @@ FUNCTIONS = (
         ("JSON_ARRAY([value, ...] [{NULL | ABSENT} ON NULL])",),
         "A JSON array.",
         (("JSON_ARRAY(1, 'a')", '[1,"a"]'),),
+    ),
+    Function(
+        "JSON",
+        takes(a_text, gives=STRING, nulls=NULLABLE),
+        python(_json),
+        ("JSON(string)",),
+        "A text that is JSON, as a value of JSON_OBJECT or JSON_ARRAY only.",
+        (("JSON_ARRAY(JSON('{\"a\": 1}'))", '[{"a":1}]'),),
+        can_fail=True,
     ),
     Function(
         "JSON_QUOTE",

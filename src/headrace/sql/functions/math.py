@@ -98,9 +98,12 @@ def _rounded(rounding: str) -> Kernel:
                 return rescale(arguments[0], kind)
             case DecimalType():
                 scale = kind.scale
+                beyond = Decimal(10) ** (kind.precision - scale)
 
                 def decimal(number: Decimal, digits: int = 0) -> Decimal | None:
                     rounded = exact(number, min(digits, scale))
+                    if abs(rounded) >= beyond:
+                        return None
                     return rounded.quantize(Decimal(1).scaleb(-scale), context=EXACT)
 
                 return map_values(decimal, arguments, to_arrow(kind))

@@ -1,7 +1,8 @@
 """RAND, UUID and TYPEOF.
 
 A random number is made of the session's seed, the row's number and the call, so that a micro-batch
-that is replayed gets the same numbers.
+that is replayed gets the same numbers. With a seed of its own, the numbers of a call are those of
+``java.util.Random``, as in Flink.
 """
 
 from __future__ import annotations
@@ -39,16 +40,46 @@ def random_words(rows: Any, *seeds: int) -> Any:
     return words
 
 
-def _stream(rows: Any, seeds: Sequence[Any], session: Session) -> tuple[Any, int]:
-    """Return the rows' numbers and the seed of a call: its own, or the session's.
+_FACTOR, _SUMMAND, _MASK = 0x5DEECE66D, 0xB, (1 << 48) - 1
 
-    Calls with one seed of their own have the same numbers.
+
+def java_states(seeds: Any, steps: Any) -> Any:
+    """Return the states of ``java.util.Random`` with seeds after so many steps (numpy uint64).
+
+    A step is ``state * factor + summand``, so many of them are one such step, made of doubled ones.
     """
+    import numpy as np
+
+    factors, summands = np.ones_like(steps), np.zeros_like(steps)
+    factor, summand = _FACTOR, _SUMMAND
+    left = steps
+    with np.errstate(over="ignore"):
+        while left.any():
+            taken = (left & np.uint64(1)).astype(bool)
+            more = summands * np.uint64(factor) + np.uint64(summand)
+            summands = np.where(taken, more, summands)
+            factors = np.where(taken, factors * np.uint64(factor), factors)
+            factor, summand = factor * factor & _MASK, summand * (factor + 1) & _MASK
+            left = left >> np.uint64(1)
+        first = (seeds ^ np.uint64(_FACTOR)) & np.uint64(_MASK)
+        return (first * factors + summands) & np.uint64(_MASK)
+
+
+def _java(rows: Any, seed: Any) -> tuple[Any, Any]:
+    """Return the seeds of rows, and how many numbers come before theirs.
+
+    The numbers of a constant seed go on from row to row; a seed of a column begins again.
+    """
+    import numpy as np
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not seeds or not is_scalar(seeds[0]) or not seeds[0].is_valid:
-        return rows, session.seed
-    return pc.bit_wise_and(rows, CALL_ROWS - 1), seeds[0].as_py()
+    column = as_array(seed, len(rows)).cast(pa.int64()).fill_null(0)
+    seeds = column.to_numpy(zero_copy_only=False).astype(np.uint64)
+    if not is_scalar(seed):
+        return seeds, np.zeros_like(seeds)
+    before = pc.bit_wise_and(rows, CALL_ROWS - 1).to_numpy(zero_copy_only=False)
+    return seeds, before.astype(np.uint64)
 
 
 def _rand(call: Call, arguments: Sequence[Any], session: Session) -> Any:
@@ -56,8 +87,15 @@ def _rand(call: Call, arguments: Sequence[Any], session: Session) -> Any:
     import pyarrow as pa
 
     rows, *given = arguments
-    words = random_words(*_stream(rows, given, session))
-    return pa.array((words >> np.uint64(11)).astype(np.float64) * 2.0**-53)
+    if not given:
+        words = random_words(rows, session.seed) >> np.uint64(11)
+    else:
+        seeds, before = _java(rows, given[0])
+        steps = before * np.uint64(2)
+        high = java_states(seeds, steps + np.uint64(1)) >> np.uint64(22)
+        low = java_states(seeds, steps + np.uint64(2)) >> np.uint64(21)
+        words = (high << np.uint64(27)) + low
+    return pa.array(words.astype(np.float64) * 2.0**-53)
 
 
 def _rand_integer(call: Call, arguments: Sequence[Any], session: Session) -> Any:
@@ -66,11 +104,19 @@ def _rand_integer(call: Call, arguments: Sequence[Any], session: Session) -> Any
     import pyarrow.compute as pc
 
     rows, *given = arguments
-    *seeds, bound = given
-    words = random_words(*_stream(rows, seeds, session))
-    positive = pa.array((words >> np.uint64(1)).astype(np.int64))
+    *seed, bound = given
     limit = as_array(bound, len(rows)).cast(pa.int64())
+    if not seed:
+        words = random_words(rows, session.seed) >> np.uint64(1)
+    else:
+        seeds, before = _java(rows, seed[0])
+        words = java_states(seeds, before + np.uint64(1)) >> np.uint64(17)
+    positive = pa.array(words.astype(np.int64))
     rest = pc.subtract(positive, pc.multiply(pc.divide(positive, limit), limit))
+    if seed:
+        is_power = pc.equal(pc.bit_wise_and(limit, pc.subtract(limit, 1)), 0)
+        high = pc.shift_right(pc.multiply(positive, limit), 31)
+        rest = pc.if_else(is_power, high, rest)
     return rest.cast(pa.int32())
 
 
@@ -116,7 +162,7 @@ FUNCTIONS = (
         takes(an_int, gives=DOUBLE, nulls=NOT_NULL, optional=1),
         _rand,
         ("RAND()", "RAND(seed)"),
-        "A random number of at least 0 and less than 1. The numbers of a seed are not Java's.",
+        "A random number of at least 0 and less than 1. A seed gives Java's numbers.",
         deterministic=False,
     ),
     Function(

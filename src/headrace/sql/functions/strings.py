@@ -12,6 +12,7 @@ from headrace.sql.functions.function import Function, Kernel, Session, Signature
 from headrace.sql.functions.kernels import arrow, is_scalar, map_values, python
 from headrace.sql.functions.rules import (
     NULLABLE,
+    a_bigint,
     a_text,
     an_int,
     first_of,
@@ -211,6 +212,8 @@ def _split_index_rule(arguments: Sequence[Expression], options: Sequence[str]) -
 
 def _split_index(text: str, separator: str | int, index: int) -> str | None:
     if isinstance(separator, int):
+        if not 0 < separator < 256:
+            return None
         separator = chr(separator)
     return split_index(text, separator, index)
 
@@ -235,6 +238,22 @@ def _ascii(text: str) -> int:
         return 0
     first = text.encode()[0]
     return first - 256 if first > 127 else first
+
+
+def _instr(text: str, part: str, start: int = 1, occurrence: int = 1) -> int | None:
+    if not part:
+        return 0
+    if start == 0 or occurrence < 1:
+        return 0
+    place = start - 2 if start > 0 else len(text) + start + 1
+    for _ in range(occurrence):
+        if start > 0:
+            place = text.find(part, place + 1)
+        else:
+            place = text.rfind(part, 0, max(place - 1 + len(part), 0))
+        if place < 0:
+            return 0
+    return place + 1
 
 
 def _chr(number: int) -> str:
@@ -337,11 +356,14 @@ FUNCTIONS = (
     ),
     _row(
         "INSTR",
-        takes(a_text, a_text, gives=INT),
-        python(lambda text, part: _position(part, text)),
-        "INSTR(string1, string2)",
-        "Where string2 is first in string1, from 1; 0: nowhere.",
+        takes(a_text, a_text, an_int, an_int, gives=INT, optional=2),
+        python(_instr),
+        "INSTR(string1, string2 [, start [, occurrence]])",
+        "Where string2 is in string1, from 1; 0: nowhere. A negative start counts from the end, "
+        "and seeks to the left.",
         ("INSTR('abc', 'c')", "3"),
+        ("INSTR('a-b-c', '-', 1, 2)", "4"),
+        ("INSTR('a-b-c', '-', -1)", "4"),
     ),
     _row(
         "TRIM",
@@ -499,7 +521,7 @@ FUNCTIONS = (
     ),
     _row(
         "CHR",
-        takes(an_int, gives=STRING, nulls=NULLABLE),
+        takes(a_bigint, gives=STRING, nulls=NULLABLE),
         python(_chr),
         "CHR(number)",
         "The character with a number, modulo 256.",

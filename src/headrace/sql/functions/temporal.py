@@ -111,6 +111,11 @@ def _to_timestamp(call: Call, arguments: Sequence[Any], session: Session) -> Any
     return _local_ms(arguments)
 
 
+_FIRST_MS = -62_167_219_200_000
+_LAST_MS = 253_402_300_799_999
+"""The moments of the years 0 to 9999; others are NULL."""
+
+
 def _to_timestamp_ltz(call: Call, arguments: Sequence[Any], session: Session) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -128,6 +133,8 @@ def _to_timestamp_ltz(call: Call, arguments: Sequence[Any], session: Session) ->
         first = pc.multiply(cast_arrow(first, pa.float64()), float(factor))
         factor = 1
     number = pc.multiply(cast_arrow(first, pa.int64()), factor)
+    known = pc.and_(pc.greater_equal(number, _FIRST_MS), pc.less_equal(number, _LAST_MS))
+    number = pc.if_else(known, number, pa.scalar(None, pa.int64()))
     return cast_arrow(number, to_arrow(call.type))
 
 

@@ -191,8 +191,12 @@ def _reader(target: SqlType) -> tuple[Callable[[str], Any], Any]:
         case TimestampType() | TimestampLtzType():
             step = 10 ** (9 - target.precision)
             unit = 1_000_000_000 // moments.PER_SECOND[to_arrow(target).unit]
-            return (
-                lambda text: text_formats.read_timestamp_ns(text) // step * step // unit,
-                pa.int64(),
-            )
+
+            def stamp(text: str) -> int:
+                found: int = text_formats.read_timestamp_ns(text) // step * step // unit
+                if not -(1 << 63) <= found < 1 << 63:
+                    raise ValueError("more than 6 digits reach from the year 1677 to 2262 only")
+                return found
+
+            return stamp, pa.int64()
     raise AssertionError(target)

@@ -34,9 +34,14 @@ _DATE_UNITS = frozenset(
     ]
 )
 _TIME_UNITS = frozenset(["HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "NANOSECOND"])
+_YEARS = {"DECADE": 10, "CENTURY": 100, "MILLENNIUM": 1000}
 _FLOOR_UNITS = frozenset(
-    ["YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND"]
+    [
+        *("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND"),
+        *_YEARS,
+    ]
 )
+_DAYS_BEFORE_1970 = 719_162
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 _MS = {
     "MILLISECOND": 1,
@@ -223,15 +228,17 @@ def _to_unit(value: Any, unit: str, ceil: bool) -> Any:
             found = _rest(found, moments.DAY_MS)
         return cast_arrow(cast_arrow(found, pa.int32()), kind)
     name = unit.lower()
-    if unit in _MONTHS and not pa.types.is_date(kind):
+    if (unit in _MONTHS or unit in _YEARS) and not pa.types.is_date(kind):
         # As in Flink, the day of a time is cut off, also before 1970.
         days = pc.divide(cast_arrow(value, pa.int64()), 86_400 * moments.PER_SECOND[kind.unit])
-        value = moments.convert(
-            cast_arrow(cast_arrow(days, pa.int32()), pa.date32()),
-            DateType(),
-            _kind_of(kind),
-            Session(),
-        )
+        dates = cast_arrow(cast_arrow(days, pa.int32()), pa.date32())
+        if unit in _YEARS:
+            dates = _to_years(dates, unit, ceil)
+        value = moments.convert(dates, DateType(), _kind_of(kind), Session())
+        if unit in _YEARS:
+            return cast_arrow(value, kind)
+    if unit in _YEARS:
+        return _to_years(value, unit, ceil)
     floor = cast_arrow(pc.floor_temporal(value, 1, unit=name, week_starts_monday=False), kind)
     if not ceil:
         return floor
@@ -242,6 +249,26 @@ def _to_unit(value: Any, unit: str, ceil: bool) -> Any:
     else:
         after = date_arithmetic.add_ms(floor, pa.scalar(_MS[unit], pa.int64()), _kind_of(kind))
     return pc.if_else(pc.less(floor, value), cast_arrow(after, kind), floor)
+
+
+def _to_years(dates: Any, unit: str, ceil: bool) -> Any:
+    """Return the first day of a decade, century or millennium; ``ceil``: of the one after.
+
+    Centuries begin with their year 1. As in Flink, the first day itself is rounded up too.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    step, first = _YEARS[unit], 0 if unit == "DECADE" else 1
+    year = cast_arrow(pc.year(dates), pa.int64())
+    start = pc.multiply(moments.floor_divide(pc.subtract(year, first), step), step)
+    before = pc.add(start, first - 1 + (step if ceil else 0))
+    leap_days = pc.add(
+        pc.subtract(moments.floor_divide(before, 4), moments.floor_divide(before, 100)),
+        moments.floor_divide(before, 400),
+    )
+    days = pc.subtract(pc.add(pc.multiply(before, 365), leap_days), _DAYS_BEFORE_1970)
+    return cast_arrow(cast_arrow(days, pa.int32()), pa.date32())
 
 
 def _kind_of(kind: Any) -> SqlType:
@@ -268,7 +295,7 @@ def _add_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signat
             result: SqlType = TimestampType(6) if small else time
         case TimestampType() | TimestampLtzType():
             result = time.without_attribute()
-        case TimeType() if small:
+        case TimeType():
             result = time
         case _:
             return None
@@ -285,6 +312,9 @@ def _add(call: Call, arguments: Sequence[Any], session: Session) -> Any:
     if type(call.type) is not type(kind):
         value, kind = moments.convert(value, kind, call.type, session), call.type
     amount = cast_arrow(amount, pa.int64())
+    if isinstance(kind, TimeType) and unit not in ("HOUR", "MINUTE", "SECOND", "MILLISECOND"):
+        amount = pc.multiply(amount, 0)  # whole days later, a time of day is the same
+        return date_arithmetic.add_ms(value, amount, kind)
     if unit in _MONTHS:
         months = cast_arrow(pc.multiply(amount, _MONTHS[unit]), pa.int32())
         return date_arithmetic.add_months(value, months, kind, session)

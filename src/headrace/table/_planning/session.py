@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headrace.common._options import catalogue as options
@@ -32,8 +33,15 @@ from headrace.errors import (
 )
 from headrace.sql import statements as parsed
 from headrace.sql.catalog.execute import Types, create_table, execute
-from headrace.sql.catalog.manager import CatalogManager
-from headrace.sql.catalog.objects import CatalogTable, CatalogView, ObjectPath, PlanView
+from headrace.sql.catalog.manager import CatalogManager, open_catalog
+from headrace.sql.catalog.memory import Catalog
+from headrace.sql.catalog.objects import (
+    CatalogDescription,
+    CatalogTable,
+    CatalogView,
+    ObjectPath,
+    PlanView,
+)
 from headrace.sql.catalog.store import FileCatalogStore
 from headrace.sql.explain import explain, explain_sink
 from headrace.sql.parsing import parse
@@ -88,10 +96,10 @@ class SqlSession:
     ) -> None:
         self.env = env
         store = _catalog_store(env._configuration)
-        self.catalogs = CatalogManager(catalog, database, store=store)
+        self.catalogs = CatalogManager(catalog, database, self._open_catalog, store)
         self.jobs = StartedJobs()
         self.settings = SessionSettings(env._configuration)
-        self._statement_set: list[PlannedInsert] | None = None
+        self._statement_set: list[PlannedInsert | parsed.CreateTable] | None = None
         self._program_streams: list[DataStream] = []
         self._unnamed = 0
         self._shared: Lowering | None = None
@@ -249,7 +257,7 @@ class SqlSession:
             case parsed.CreateCatalog() if dict(statement.options).get("type") == spark.TYPE:
                 return self._create_spark_catalog(statement)
             case parsed.CreateTable() if statement.query is not None:
-                return self._create_as(statement, statement.query)
+                return self._insert_all([self._checked_create_as(statement, statement.query)])
             case (
                 parsed.CreateTable()
                 | parsed.CreateView()
@@ -265,48 +273,90 @@ class SqlSession:
                 return self._define(statement)
         refuse(type(statement).__name__)
 
-    def _add_to_set(self, planned: list[PlannedInsert], statement: parsed.Statement) -> TableResult:
-        """Add an INSERT to the statement set that was begun, or run the set at its END."""
+    def _add_to_set(
+        self, added: list[PlannedInsert | parsed.CreateTable], statement: parsed.Statement
+    ) -> TableResult:
+        """Add a statement to the set that was begun, or run the set at its END."""
         match statement:
             case parsed.Insert():
-                planned.append(self.planned(statement))
+                added.append(self.planned(statement))
+                return done()
+            case parsed.CreateTable() if statement.query is not None:
+                added.append(self._checked_create_as(statement, statement.query))
                 return done()
             case parsed.EndStatementSet():
                 self._statement_set = None
-                return self.insert(planned) if planned else done()
+                return self._insert_all(added) if added else done()
         raise SqlValidationError(
-            "a statement set has INSERTs only", hint="END runs the statement set that was begun"
+            "a statement set has INSERT and CREATE TABLE AS only",
+            hint="END runs the statement set that was begun",
         )
 
     def _create_spark_catalog(self, statement: parsed.CreateCatalog) -> TableResult:
         if statement.name not in self.catalogs.catalogs() or not statement.if_not_exists:
-            from headrace.runners.launch import spark_tables
-
-            made = spark.SparkCatalog(spark_tables(self.env._configuration))
-            self.catalogs.register_catalog(statement.name, made)
+            made = self._open_catalog(statement.name, statement.options)
+            description = CatalogDescription(statement.options, statement.comment)
+            self.catalogs.register_catalog(statement.name, made, description)
         return done()
 
-    def _create_as(self, statement: parsed.CreateTable, query: exp.Expr) -> TableResult:
-        """Create a table, and start the job that writes a query's rows into it."""
+    def _open_catalog(self, name: str, options: parsed.Options) -> Catalog:
+        if dict(options).get("type") != spark.TYPE:
+            return open_catalog(name, options)
+        others = [key for key, _ in options if key != "type"]
+        if others:
+            raise CatalogError(f"a catalog of Spark has no option '{others[0]}'")
+        from headrace.runners.launch import spark_tables
+
+        return spark.SparkCatalog(spark_tables(self.env._configuration))
+
+    def _checked_create_as(
+        self, statement: parsed.CreateTable, query: exp.Expr
+    ) -> parsed.CreateTable:
+        """Return CREATE TABLE AS; raise what is wrong before its table is made."""
         if statement.temporary:
             refuse("CREATE TEMPORARY TABLE AS")
+        self.resolver().resolve(query)
+        path = self.catalogs.qualify(statement.path)
+        if statement.must_exist and self.catalogs.find(path) is None:
+            raise CatalogError(f"there is no table {path}, which would be replaced")
+        return statement
+
+    def _insert_all(self, added: Sequence[PlannedInsert | parsed.CreateTable]) -> TableResult:
+        """Create the tables of CREATE TABLE AS, and start the job that writes into all tables.
+
+        If the job cannot be started, the catalogs are as they were.
+        """
+        undo: list[Callable[[], None]] = []
+        try:
+            return self.insert(
+                [
+                    each if isinstance(each, PlannedInsert) else self._create_as(each, undo)
+                    for each in added
+                ]
+            )
+        except HeadraceError:
+            for each in reversed(undo):
+                each()
+            raise
+
+    def _create_as(
+        self, statement: parsed.CreateTable, undo: list[Callable[[], None]]
+    ) -> PlannedInsert:
+        """Create a table; return what writes a query's rows into it. ``undo``: drops the table."""
+        query = statement.query
+        assert query is not None
         path = self.catalogs.qualify(statement.path)
         before = self.catalogs.find(path)
-        if before is None and statement.must_exist:
-            raise CatalogError(f"there is no table {path}, which would be replaced")
         names = tuple(each.name for each in self.resolver().resolve(query).columns)
         if before is not None and statement.if_not_exists:
             names = ()  # the rows are written into the table that is there, as in Flink
         create_table(statement, self.catalogs, self._types)
-        try:
-            insert = parsed.Insert(text=statement.text, target=path, query=query, columns=names)
-            return self._insert([insert])
-        except HeadraceError:
-            if before is None:
-                self.catalogs.drop_relation(path, "table")
-            else:
-                self.catalogs.replace_relation(path, before.relation)
-            raise
+        if before is None:
+            undo.append(lambda: self.catalogs.drop_relation(path, "table"))
+        else:
+            undo.append(partial(self.catalogs.replace_relation, path, before.relation))
+        insert = parsed.Insert(text=statement.text, target=path, query=query, columns=names)
+        return self.planned(insert)
 
     @property
     def _types(self) -> Types:

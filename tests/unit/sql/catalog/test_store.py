@@ -10,18 +10,26 @@ from hypothesis import strategies as st
 
 from headrace.errors import CatalogError
 from headrace.sql.catalog.manager import CatalogManager
+from headrace.sql.catalog.objects import CatalogDescription
 from headrace.sql.catalog.store import FileCatalogStore
 
 OPTIONS = (("path", "/x y/c.sql"), ("type", "file"))
 
 
 def test_a_catalog_is_there_in_the_next_session(tmp_path: Path) -> None:
-    options = (("type", "file"), ("path", f"{tmp_path}/c.sql"))
+    shop = CatalogDescription((("type", "file"), ("path", f"{tmp_path}/c.sql")), "the 'shop'\n")
+    other = CatalogDescription((("type", "generic_in_memory"),))
     first = CatalogManager(store=FileCatalogStore(f"{tmp_path}/store"))
-    first.create_catalog("shop", options)
-    first.create_catalog("other", (("type", "generic_in_memory"),))
+    first.create_catalog("shop", shop)
+    first.create_catalog("other", other)
     second = CatalogManager(store=FileCatalogStore(f"{tmp_path}/store"))
     assert second.catalogs() == ["default_catalog", "other", "shop"]
+    assert second.description("shop") == shop
+    changed = CatalogDescription((*other.options, ("default-database", "d")), "changed")
+    second.alter_catalog("other", changed)
+    assert (
+        CatalogManager(store=FileCatalogStore(f"{tmp_path}/store")).description("other") == changed
+    )
     second.drop_catalog("other")
     third = CatalogManager(store=FileCatalogStore(f"{tmp_path}/store"))
     assert third.catalogs() == ["default_catalog", "shop"]
@@ -31,7 +39,7 @@ def test_a_catalog_is_there_in_the_next_session(tmp_path: Path) -> None:
 def test_a_catalog_that_cannot_be_opened_is_not_stored(tmp_path: Path) -> None:
     store = FileCatalogStore(str(tmp_path))
     with pytest.raises(CatalogError):
-        CatalogManager(store=store).create_catalog("c", (("type", "unknown"),))
+        CatalogManager(store=store).create_catalog("c", CatalogDescription((("type", "unknown"),)))
     assert store.names() == []
 
 
@@ -40,7 +48,9 @@ def test_a_file_of_flink_is_read(tmp_path: Path) -> None:
         "# of Flink\ntype: generic_in_memory\n'default-database': 'd''s'\n"
     )
     store = FileCatalogStore(f"file://{tmp_path}")
-    assert store.read("c") == (("type", "generic_in_memory"), ("default-database", "d's"))
+    read = store.read("c")
+    assert read.options == (("type", "generic_in_memory"), ("default-database", "d's"))
+    assert read.comment is None
 
 
 @pytest.mark.parametrize("line", ["type", 'type: "open', "type:file"])
@@ -51,9 +61,15 @@ def test_a_damaged_file_is_refused(tmp_path: Path, line: str) -> None:
     assert str(tmp_path / "c.yaml") in str(refused.value)
 
 
-@given(st.dictionaries(st.text(min_size=1, max_size=5), st.text(max_size=8), max_size=4))
-def test_options_come_back(tmp_path_factory: pytest.TempPathFactory, given: dict[str, str]) -> None:
+@given(
+    st.dictionaries(st.text(min_size=1, max_size=5), st.text(max_size=8), max_size=4),
+    st.none() | st.text(),
+)
+def test_options_and_comment_come_back(
+    tmp_path_factory: pytest.TempPathFactory, given: dict[str, str], comment: str | None
+) -> None:
     store = FileCatalogStore(str(tmp_path_factory.mktemp("store")))
-    store.put("a/ü .b", tuple(given.items()))
+    catalog = CatalogDescription(tuple(given.items()), comment)
+    store.put("a/ü .b", catalog)
     assert store.names() == ["a/ü .b"]
-    assert store.read("a/ü .b") == tuple(given.items())
+    assert store.read("a/ü .b") == catalog

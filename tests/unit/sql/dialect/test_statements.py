@@ -256,7 +256,6 @@ def test_statements_without_a_query(text: str, expected: Statement) -> None:
         ("USE MODULES a, b", "USE MODULES"),
         ("EXECUTE PLAN 'x'", "EXECUTE PLAN"),
         ("CREATE MATERIALIZED TABLE t AS SELECT 1", "CREATE MATERIALIZED TABLE"),
-        ("SHOW MODELS", "SHOW MODELS"),
         ("ALTER TABLE t ADD PARTITION (a = 1)", "ALTER TABLE … PARTITION"),
         ("ALTER TABLE t DROP IF EXISTS PARTITION (a = 1)", "ALTER TABLE … PARTITION"),
     ],

@@ -172,12 +172,38 @@ def test_a_statement_set_is_one_job_that_reads_its_source_once(
 
 
 @pytest.mark.parametrize("between", ["SELECT 1", "BEGIN STATEMENT SET", "SHOW TABLES"])
-def test_a_statement_set_takes_inserts_only(t_env: TableEnvironment, between: str) -> None:
+def test_a_statement_set_takes_nothing_else(t_env: TableEnvironment, between: str) -> None:
     t_env.execute_sql("BEGIN STATEMENT SET")
-    with pytest.raises(SqlValidationError, match="INSERTs only"):
+    with pytest.raises(SqlValidationError, match="CREATE TABLE AS only"):
         t_env.execute_sql(between)
     t_env.execute_sql("INSERT INTO nothing VALUES (1)")
     assert t_env.execute_sql("END").get_job_client() is not None
+
+
+def test_a_statement_set_makes_tables_at_its_end(t_env: TableEnvironment, tmp_path: Path) -> None:
+    csv(t_env, tmp_path, "o", "a INT")
+    options = f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path}/made', 'format' = 'csv')"
+    t_env.execute_sql("BEGIN STATEMENT SET")
+    t_env.execute_sql(f"CREATE TABLE made {options} AS SELECT 7 AS n")
+    t_env.execute_sql("INSERT INTO o VALUES (1)")
+    assert "made" not in t_env.list_tables()
+    result = t_env.execute_sql("END")
+    result.wait()
+    assert len(rows(t_env.execute_sql("SHOW JOBS"))) == 1
+    assert rows(t_env.execute_sql("SELECT * FROM made")) == [[7]]
+    assert rows(t_env.execute_sql("SELECT * FROM o")) == [[1]]
+
+
+def test_a_statement_set_that_fails_makes_no_tables(t_env: TableEnvironment) -> None:
+    t_env.execute_sql("BEGIN STATEMENT SET")
+    with pytest.raises(SqlValidationError):
+        t_env.execute_sql("CREATE TABLE m WITH ('connector' = 'blackhole') AS SELECT nope")
+    t_env.execute_sql("CREATE TABLE m WITH ('connector' = 'blackhole') AS SELECT 1 AS a")
+    t_env.execute_sql("CREATE TABLE n WITH ('connector' = 'nope') AS SELECT 1 AS a")
+    with pytest.raises(HeadraceError, match="nope"):
+        t_env.execute_sql("END")
+    assert not {"m", "n"} & {*t_env.list_tables()}
+    t_env.execute_sql("SHOW TABLES")
 
 
 def test_a_set_without_inserts_starts_no_job(t_env: TableEnvironment) -> None:
