@@ -22,7 +22,6 @@ GOLDENS = goldens()
 
 # Programs whose golden Headrace means to differ from, each with its reason; the marks are strict.
 DEVIATIONS = {
-    "float_for_float": "a FLOAT is collected as functions see it",
     "naive_for_timestamp_ltz": "PyFlink cannot collect a TIMESTAMP_LTZ",
     "null_in_array": "PyFlink cannot collect an array with NULL",
     "dict_for_map": "PyFlink cannot collect a map with NULL",

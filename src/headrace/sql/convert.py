@@ -14,6 +14,7 @@ from sqlglot import exp
 from headrace.errors import SqlValidationError
 from headrace.sql import literals
 from headrace.sql.calls import cast, resolve_call, resolve_python_call, unknown_function
+from headrace.sql.dialect.nodes import PUTS_TEXTS
 from headrace.sql.dialect.printing import to_sql
 from headrace.sql.expressions import Call, Expression, Literal, PythonCall
 from headrace.sql.functions.json import returning
@@ -22,6 +23,8 @@ from headrace.sql.places import PLACED, add_place
 from headrace.sql.python_function import Functions, NoFunctions, PythonFunction
 from headrace.sql.types import (
     BOOLEAN,
+    STRING,
+    CharacterType,
     CharType,
     DateType,
     NullType,
@@ -121,6 +124,13 @@ class Converter:
 
     def _call(self, name: str, *nodes: exp.Expr, options: Sequence[str] = ()) -> Expression:
         return resolve_call(name, [self.expression(each) for each in nodes], options)
+
+    def _add(self, node: exp.Expr) -> Expression:
+        left, right = self.expression(node.this), self.expression(node.expression)
+        if not isinstance(left.type, CharacterType) or not node.meta.get(PUTS_TEXTS):
+            return resolve_call("+", [left, right])
+        text = right if isinstance(right.type, CharacterType) else cast(right, STRING)
+        return resolve_call("||", [left, text])
 
     # Columns and fields
 
@@ -440,6 +450,7 @@ _READERS: dict[str, Callable[[Converter, Any], Expression]] = {
     "TypedLiteral": Converter._typed_literal,
     "Interval": Converter._interval,
     "Paren": Converter._paren,
+    "Add": Converter._add,
     "Not": Converter._not,
     "Is": Converter._is,
     "And": Converter._and,

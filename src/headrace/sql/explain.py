@@ -10,6 +10,7 @@ from headrace.sql.rel import (
     Calc,
     ChangelogNormalize,
     Correlate,
+    CountWindowAggregate,
     Expand,
     Rel,
     Scan,
@@ -80,6 +81,11 @@ def _describe(rel: Rel) -> str:
                 f"groupBy=[{', '.join(rel.keys)}], window=[{rel.window}],"
                 f" select=[{', '.join(each for each in (_calls(rel), borders) if each)}]"
             )
+        case CountWindowAggregate():
+            return (
+                f"groupBy=[{', '.join(rel.keys)}], size=[{rel.size}], slide=[{rel.slide}],"
+                f" select=[{_calls(rel)}]"
+            )
         case Window():
             return f"window=[{rel.window}]"
         case Expand():
@@ -98,7 +104,7 @@ def _describe(rel: Rel) -> str:
     return ""
 
 
-def _calls(rel: Aggregate | WindowAggregate) -> str:
+def _calls(rel: Aggregate | WindowAggregate | CountWindowAggregate) -> str:
     return ", ".join(map(str, rel.calls))
 
 

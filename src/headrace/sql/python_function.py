@@ -81,8 +81,11 @@ class AggregateImplementation(Implementation, Protocol):
     def lacks_merge(self) -> bool:
         """Whether accumulators cannot be put together."""
 
-    def accumulator(self, call: Signature, zone: str) -> Accumulator:
-        """Return what an operator keeps for the groups of a call."""
+    def accumulator(self, call: Signature, zone: str, *, distinct: bool = False) -> Accumulator:
+        """Return what an operator keeps for the groups of a call.
+
+        ``distinct``: the function gets equal arguments once.
+        """
 
 
 class Functions(Protocol):

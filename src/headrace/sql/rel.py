@@ -294,6 +294,23 @@ class WindowAggregate(OverInput):
 
 
 @dataclass(frozen=True)
+class CountWindowAggregate(OverInput):
+    """Groups of ``size`` rows of the same ``keys``, given with the last of them.
+
+    ``slide``: after how many rows of the same keys the next group begins.
+    """
+
+    keys: tuple[str, ...]
+    calls: tuple[AggregateCall, ...]
+    size: int
+    slide: int
+
+    @property
+    def columns(self) -> Columns:
+        return Aggregate(self.input, self.keys, self.calls).columns
+
+
+@dataclass(frozen=True)
 class Expand(OverInput):
     """Each row once for each grouping set, with copies of its keys; keys outside the set are NULL.
 

@@ -55,6 +55,30 @@ class ListView(DataView, Generic[T]):
         return f"ListView({self._list!r})"
 
 
+class _MapIterator(Iterator[T]):
+    """What a map has when the iterator is made; keys may be removed meanwhile."""
+
+    def __init__(self, of: dict[Any, Any], values: Iterable[T]) -> None:
+        self._dict = of
+        self._pairs = iter([*zip([*of], values, strict=True)])
+        self._removable: list[Any] = []
+
+    def __next__(self) -> T:
+        key, value = next(self._pairs)
+        self._removable = [key]
+        return value
+
+    def remove(self) -> None:
+        """Remove the last key from the map.
+
+        Raises:
+            RuntimeError: there is none, or it was removed.
+        """
+        if not self._removable:
+            raise RuntimeError("remove() needs a next() before it")
+        self._dict.pop(self._removable.pop(), None)
+
+
 class MapView(DataView, Generic[K, V]):
     """A dict in an accumulator."""
 
@@ -89,17 +113,17 @@ class MapView(DataView, Generic[K, V]):
         """Return whether a key has a value."""
         return key in self._dict
 
-    def items(self) -> Iterable[tuple[K, V]]:
-        """Return the keys with their values."""
-        return self._dict.items()
+    def items(self) -> Iterator[tuple[K, V]]:
+        """Return an iterator of keys with their values; its ``remove()`` removes the last one."""
+        return _MapIterator(self._dict, self._dict.items())
 
-    def keys(self) -> Iterable[K]:
-        """Return the keys."""
-        return self._dict.keys()
+    def keys(self) -> Iterator[K]:
+        """Return an iterator of the keys; its ``remove()`` removes the last one."""
+        return _MapIterator(self._dict, self._dict)
 
-    def values(self) -> Iterable[V]:
-        """Return the values."""
-        return self._dict.values()
+    def values(self) -> Iterator[V]:
+        """Return an iterator of the values; its ``remove()`` removes the last one's key."""
+        return _MapIterator(self._dict, self._dict.values())
 
     def is_empty(self) -> bool:
         """Return whether there is no key."""
@@ -127,7 +151,7 @@ class MapView(DataView, Generic[K, V]):
         return self.contains(key)
 
     def __iter__(self) -> Iterator[K]:
-        return iter(self._dict)
+        return self.keys()
 
     def __repr__(self) -> str:
         return f"MapView({self._dict!r})"

@@ -257,7 +257,7 @@ def object_of(class_name: str, *args: Any) -> Expression[Any]:
 
 
 def row_interval(rows: int) -> Expression[Any]:
-    """Return a number of rows, as the length of a window; such windows are refused."""
+    """Return a number of rows, as the length of a window."""
     return Expression(exp.Anonymous(this="$rows", expressions=[tree_of(rows)]))
 
 

@@ -25,7 +25,7 @@ from headrace.table._api.functions import (
     with_results,
 )
 from headrace.table._api.selecting import expanded, named, select_of, trees_of
-from headrace.table._api.windows import GroupWindowSpec
+from headrace.table._api.windows import CountWindow, GroupWindowSpec
 from headrace.table._expressions.trees import column as column_tree
 from headrace.table._expressions.trees import tree_of
 from headrace.table.explain_detail import ExplainDetail
@@ -441,7 +441,9 @@ class GroupWindowedTable:
 class WindowGroupedTable:
     """A table in windows, with keys of its rows."""
 
-    def __init__(self, table: Table, window: GroupWindowSpec, keys: Sequence[exp.Expr]) -> None:
+    def __init__(
+        self, table: Table, window: GroupWindowSpec | CountWindow, keys: Sequence[exp.Expr]
+    ) -> None:
         self._table = table
         self._window = window
         self._keys = keys
@@ -449,8 +451,13 @@ class WindowGroupedTable:
     def select(self, *fields: Expression[Any]) -> Table:
         """Return keys, borders of the window, and aggregates of each group."""
         table, keys = _with_named_keys(self._table, self._keys)
-        items = [self._window.replaced(each) for each in named(trees_of(fields, "select"))]
-        group = exp.Group(expressions=[self._window.call(), *keys])
+        window = self._window
+        items = [window.replaced(each) for each in named(trees_of(fields, "select"))]
+        if isinstance(window, CountWindow):
+            window.check(table._columns)
+            made = table._query(select_of(table._rel, items, group=exp.Group(expressions=keys)))
+            return table._with(window.of(made._rel))
+        group = exp.Group(expressions=[window.call(), *keys])
         return table._query(select_of(table._rel, items, group=group))
 
     def aggregate(
@@ -494,7 +501,7 @@ class AggregatedTable:
         table: Table,
         keys: Sequence[exp.Expr],
         function: Any,
-        window: GroupWindowSpec | None = None,
+        window: GroupWindowSpec | CountWindow | None = None,
     ) -> None:
         self._grouped = grouped
         self._table = table

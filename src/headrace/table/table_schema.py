@@ -53,8 +53,8 @@ class TableSchema:
         return self._names[field_index] if 0 <= field_index < len(self._names) else None
 
     def to_row_data_type(self) -> RowType:
-        """Return the type of a row with these columns."""
-        return RowType([*map(RowField, self._names, self._types)])
+        """Return the type of a row with these columns, which is not NULL."""
+        return RowType([*map(RowField, self._names, self._types)], nullable=False)
 
     def __repr__(self) -> str:
         lines = [

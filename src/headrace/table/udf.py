@@ -9,6 +9,7 @@ from typing import Any
 from headrace.common._unsupported import unsupported
 from headrace.table._functions.definitions import (
     AggregateFunction,
+    AsyncScalarFunction,
     FunctionContext,
     ImperativeAggregateFunction,
     ScalarFunction,
@@ -19,6 +20,7 @@ from headrace.table._functions.definitions import (
 from headrace.table._functions.wrappers import (
     Types,
     UserDefinedAggregateFunctionWrapper,
+    UserDefinedAsyncScalarFunctionWrapper,
     UserDefinedFunctionWrapper,
     UserDefinedScalarFunctionWrapper,
     UserDefinedTableFunctionWrapper,
@@ -51,15 +53,7 @@ __all__ = [
 ]
 
 _PANDAS = "udaf(f, func_type='pandas') wraps a function by itself"
-_ASYNC = "asynchronous functions are not supported in SQL: use AsyncDataStream"
 
-AsyncScalarFunction = unsupported("headrace.table.udf.AsyncScalarFunction", _ASYNC)
-DelegatingAsyncScalarFunction = unsupported(
-    "headrace.table.udf.DelegatingAsyncScalarFunction", _ASYNC
-)
-UserDefinedAsyncScalarFunctionWrapper = unsupported(
-    "headrace.table.udf.UserDefinedAsyncScalarFunctionWrapper", _ASYNC
-)
 DelegatingPandasAggregateFunction = unsupported(
     "headrace.table.udf.DelegatingPandasAggregateFunction", _PANDAS
 )
@@ -77,6 +71,17 @@ class DelegatingScalarFunction(ScalarFunction):
     def eval(self, *args: Any) -> Any:
         """Return the function's value."""
         return self.func(*args)
+
+
+class DelegatingAsyncScalarFunction(AsyncScalarFunction):
+    """A plain coroutine function as an ``AsyncScalarFunction``."""
+
+    def __init__(self, func: Any) -> None:
+        self.func = func
+
+    async def eval(self, *args: Any) -> Any:
+        """Return the function's value."""
+        return await self.func(*args)
 
 
 class DelegationTableFunction(TableFunction):
@@ -100,14 +105,15 @@ def udf(
 ) -> Any:
     """Return a function of the columns of a row; without ``f`` a decorator.
 
-    ``f``: a function, a callable object, or a ``ScalarFunction``. ``input_types``: what arguments
+    ``f``: a function, a callable object, or a ``ScalarFunction``; a coroutine function, or an
+    ``AsyncScalarFunction``, is called for several rows at once. ``input_types``: what arguments
     are converted to; None: they stay as they are. ``deterministic``: whether equal arguments give
     equal results. ``func_type``: "general" for one row at a time, "pandas" for many: arguments and
     result are ``pandas.Series``.
 
     Raises:
         TypeError: ``f`` cannot be called, or a type is no DataType and no text.
-        UnsupportedError: the function is asynchronous.
+        ValueError: ``func_type`` is another one, or "pandas" for a coroutine function.
     """
     if func_type not in ("general", "pandas"):
         raise ValueError(f"The func_type must be one of 'general, pandas', got {func_type}.")
@@ -120,11 +126,14 @@ def udf(
             name=name,
             func_type=func_type,
         )
-    if inspect.iscoroutinefunction(f):
-        AsyncScalarFunction()
-    return UserDefinedScalarFunctionWrapper(
-        f, input_types, result_type, func_type, deterministic, name
-    )
+    made: type[UserDefinedScalarFunctionWrapper] = UserDefinedScalarFunctionWrapper
+    if isinstance(f, AsyncScalarFunction) or inspect.iscoroutinefunction(f):
+        if func_type == "pandas":
+            raise ValueError(
+                "Async scalar functions do not support pandas func_type: use 'general'"
+            )
+        made = UserDefinedAsyncScalarFunctionWrapper
+    return made(f, input_types, result_type, func_type, deterministic, name)
 
 
 def udtf(

@@ -7,8 +7,7 @@ from typing import Any
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
-from headrace.sql.refusals import refuse
-from headrace.table._api.windows import GroupWindowSpec
+from headrace.table._api.windows import CountWindow, GroupWindowSpec
 from headrace.table._expressions.trees import tree_of
 from headrace.table.expression import Expression
 
@@ -18,7 +17,7 @@ __all__ = ["GroupWindow", "Over", "OverWindow", "Session", "Slide", "Tumble"]
 class GroupWindow:
     """A window that ``Table.window()`` takes."""
 
-    def __init__(self, spec: GroupWindowSpec) -> None:
+    def __init__(self, spec: GroupWindowSpec | CountWindow) -> None:
         self._spec = spec
 
 
@@ -40,6 +39,11 @@ class _OnTime:
 
     def alias(self, alias: str) -> GroupWindow:
         """Return the window with the name that ``group_by`` and ``select`` use."""
+        counts = [rows for rows in map(_rows, self._lengths) if rows is not None]
+        if len(counts) == len(self._lengths):
+            return GroupWindow(CountWindow(self._time, counts[-1], counts[0], alias))
+        if counts:
+            raise SqlValidationError("a window's size and slide are both times, or both rows")
         return GroupWindow(GroupWindowSpec(self._kind, self._time, self._lengths, alias))
 
 
@@ -111,16 +115,27 @@ class Session:
     @classmethod
     def with_gap(cls, gap: Expression[Any]) -> SessionWithGap:
         """Return windows that end after a gap."""
+        if _rows(tree_of(gap)) is not None:
+            raise SqlValidationError("the gap of a session is a time, not a number of rows")
         return SessionWithGap("SESSION", _length(gap))
+
+
+def _rows(tree: exp.Expr) -> int | None:
+    """Return the number of ``row_interval()``; None: the tree is none."""
+    if not isinstance(tree, exp.Anonymous) or tree.this != "$rows":
+        return None
+    (count,) = tree.expressions
+    if not isinstance(count, exp.Literal) or not count.name.isdecimal() or count.name == "0":
+        raise SqlValidationError(f"row_interval() takes a positive number of rows, not {count}")
+    return int(count.name)
 
 
 def _length(value: Expression[Any]) -> exp.Expr:
     tree = tree_of(value)
-    if isinstance(tree, exp.Anonymous) and tree.this == "$rows":
-        refuse("a window of a number of rows")
-    if not isinstance(tree, exp.Interval):
+    if _rows(tree) is None and not isinstance(tree, exp.Interval):
         raise SqlValidationError(
-            f"a window's length is an interval, not {value}", hint="lit(10).minutes"
+            f"a window's length is an interval, not {value}",
+            hint="lit(10).minutes, or row_interval(10)",
         )
     return tree
 

@@ -36,3 +36,24 @@ def test_a_map() -> None:
         view.get("a")
     view.clear()
     assert view == MapView()
+
+
+def test_entries_are_removed_while_a_map_is_read() -> None:
+    view = MapView[str, int]()
+    view.put_all({"a": 1, "b": 2, "c": 3, "d": 4})
+    keys = view.keys()
+    with pytest.raises(RuntimeError, match="needs a next"):
+        keys.remove()
+    assert next(keys) == "a"
+    keys.remove()
+    with pytest.raises(RuntimeError, match="needs a next"):
+        keys.remove()
+    values = view.values()
+    assert next(values) == 2
+    values.remove()
+    entries = view.items()
+    next(entries)
+    assert next(entries) == ("d", 4)
+    entries.remove()
+    assert [*view] == ["c"]
+    assert [*keys] == ["b", "c", "d"]

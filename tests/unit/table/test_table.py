@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,10 +30,12 @@ from headrace.table.expressions import (
     lit,
     map_,
     range_,
+    row_interval,
     with_columns,
     without_columns,
 )
-from headrace.table.window import Tumble
+from headrace.table.udf import udf
+from headrace.table.window import Session, Slide, Tumble
 
 
 @pytest.fixture
@@ -209,3 +213,77 @@ def test_a_table_is_put_into_windows(t_env: TableEnvironment) -> None:
         .select(col("w").start.alias("start"), col("n").sum.alias("total"))
     )
     assert [each[1] for each in rows(found)] == [10, 35]
+
+
+def test_plus_puts_texts_together(table: Table, t_env: TableEnvironment) -> None:
+    found = table.select(col("b") + "!", col("b") + col("a"), col("b") + col("c") + col("b"))
+    assert tuple(rows(found)[0]) == ("Hi!", "Hi1", "Hi2.5Hi")
+    with pytest.raises(SqlValidationError, match=r"\+ does not take"):
+        table.select(col("a") + col("b"))
+    with pytest.raises(SqlValidationError, match=r"\+ does not take"):
+        t_env.sql_query("SELECT 'a' + 'b'")
+
+
+def test_a_system_function_hides_an_operator_in_the_table_api_only(
+    table: Table, t_env: TableEnvironment
+) -> None:
+    t_env.create_temporary_view("t", table)
+    plus = udf(lambda one, other: one + other - 1, result_type="BIGINT")
+    t_env.create_temporary_function("minus", plus)
+    t_env.create_temporary_system_function("plus", plus)
+    t_env.create_temporary_system_function(
+        "greaterThan", udf(lambda one, other: one < other, result_type="BOOLEAN")
+    )
+    found = table.where(col("a") > 2).select((col("a") + 10) * 2, col("a") - 1)
+    assert [tuple(row) for row in rows(found)] == [(20, 0)]
+    assert [tuple(row) for row in rows(t_env.sql_query("SELECT a + 1 FROM t WHERE a > 2"))] == [
+        (4,)
+    ]
+
+
+def test_decimals_are_rounded_and_floats_are_given_as_they_were(t_env: TableEnvironment) -> None:
+    given = [Decimal("1.25"), Decimal("-1.25"), Decimal("99.95"), None]
+    kind = DataTypes.ROW([DataTypes.FIELD("d", DataTypes.DECIMAL(3, 1))])
+    table = t_env.from_elements([(each,) for each in given], kind)
+    assert [row[0] for row in rows(table)] == [Decimal("1.3"), Decimal("-1.3"), None, None]
+    with pytest.raises(ValueError, match="can not accept object"):
+        t_env.from_elements([(Decimal("NaN"),)], kind)
+    floats = DataTypes.ROW([DataTypes.FIELD("f", DataTypes.FLOAT())])
+    numbers = [0.1, -1.23, 3.4e38, 16777216.0, 0.0, float("inf")]
+    made = t_env.from_elements([(each,) for each in numbers], floats)
+    assert [row[0] for row in rows(made)] == numbers
+    assert rows(made.select(col("f").cast(DataTypes.DOUBLE())))[0][0] == 0.10000000149011612
+
+
+def test_windows_of_a_number_of_rows(t_env: TableEnvironment, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("1,5\n1,6\n2,7\n1,8\n1,9\n2,1\n1,3\n")
+    t_env.execute_sql(
+        "CREATE TABLE t (k INT, n INT, ts AS TO_TIMESTAMP_LTZ(n, 3), p AS PROCTIME(),"
+        f" WATERMARK FOR ts AS ts) WITH ('connector' = 'filesystem', 'path' = '{tmp_path}',"
+        " 'format' = 'csv')"
+    )
+    table = t_env.from_path("t")
+    two = Tumble.over(row_interval(2)).on(col("p")).alias("w")
+    by_key = table.window(two).group_by(col("k"), col("w"))
+    found = by_key.select(col("k"), col("n").sum, col("n").count)
+    assert [tuple(row) for row in rows(found)] == [(1, 11, 2), (1, 17, 2), (2, 8, 2)]
+    assert "CountWindowAggregate(groupBy=[k], size=[2], slide=[2]" in found.explain()
+    slides = Slide.over(row_interval(3)).every(row_interval(2)).on(col("p")).alias("w")
+    total = table.window(slides).group_by(col("w")).select(col("n").sum + 1)
+    assert [row[0] for row in rows(total)] == [19, 25, 14]
+    with pytest.raises(SqlValidationError, match="has no start, end and time"):
+        by_key.select(col("w").start)
+    with pytest.raises(SqlValidationError, match="needs a time attribute"):
+        table.window(Tumble.over(row_interval(2)).on(col("n")).alias("w")).group_by(
+            col("w")
+        ).select(col("n").sum)
+    with pytest.raises(UnsupportedError, match="a number of rows by event time"):
+        table.window(Tumble.over(row_interval(2)).on(col("ts")).alias("w")).group_by(
+            col("w")
+        ).select(col("n").sum)
+    with pytest.raises(SqlValidationError, match="are both times, or both rows"):
+        Slide.over(row_interval(3)).every(lit(2).seconds).on(col("p")).alias("w")
+    with pytest.raises(SqlValidationError, match="positive number of rows"):
+        Tumble.over(row_interval(0)).on(col("p")).alias("w")
+    with pytest.raises(SqlValidationError, match="the gap of a session is a time"):
+        Session.with_gap(row_interval(2))

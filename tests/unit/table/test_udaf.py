@@ -12,7 +12,7 @@ import pytest
 from headrace.common.configuration import Configuration
 from headrace.errors import SqlValidationError, TypeMismatchError, UnsupportedError
 from headrace.table import EnvironmentSettings, Row, TableEnvironment
-from headrace.table.expressions import col, lit
+from headrace.table.expressions import call, col, lit
 from headrace.table.udf import (
     AggregateFunction,
     FunctionContext,
@@ -186,10 +186,24 @@ def test_a_wrong_result_names_the_function(tmp_path: Path) -> None:
         folded(env, "SELECT wrong(n) FROM t WHERE n = 2")
 
 
+def test_distinct_gives_equal_arguments_once(tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    twice = env.from_path("t").union_all(env.from_path("t"))
+    env.create_temporary_view("twice", twice)
+    env.create_temporary_function("numbers", udaf(Numbers(), result_type="STRING"))
+    query = "SELECT numbers(DISTINCT n), numbers(DISTINCT n) FILTER (WHERE n > 2) FROM twice"
+    assert folded(env, query) == [("1,2,3,4,5", "3,4,5")]
+    call_of = call("numbers", col("n")).distinct
+    with twice.select(call_of).execute().collect() as rows:
+        assert [*rows][-1][0] == "1,2,3,4,5"
+    # of rows that change: those of which there is none any more are taken back
+    changing = "SELECT k, MAX(n) AS n FROM twice GROUP BY k"
+    assert folded(env, f"SELECT numbers(DISTINCT n) FROM ({changing})") == [("4,5",)]
+
+
 @pytest.mark.parametrize(
     ("query", "error", "problem"),
     [
-        ("SELECT longest(DISTINCT n) FROM t", UnsupportedError, "DISTINCT in the aggregate"),
         ("SELECT k FROM t WHERE longest(n) = ''", SqlValidationError, "WHERE contains"),
         ("SELECT SUM(longest(n)) FROM t", SqlValidationError, "cannot be nested"),
         ("SELECT * FROM t, LATERAL TABLE(longest(n)) AS l(x)", SqlValidationError, "no table"),
@@ -233,7 +247,7 @@ def test_whole_rows_in_groups_and_windows(tmp_path: Path) -> None:
         func_type="pandas",
     )
     every = table.aggregate(ends).select(col("*"))
-    assert every.get_schema().get_field_names() == ["low", "high", "ks"]
+    assert every.get_schema().get_field_names() == ["TMP_0$low", "TMP_0$high", "TMP_0$ks"]
     with every.execute().collect() as rows:
         assert [tuple(row) for row in rows] == [(1, 5, "a,b")]
     grouped = table.group_by(col("k")).aggregate(ends.alias("x", "y", "z"))
@@ -245,6 +259,22 @@ def test_whole_rows_in_groups_and_windows(tmp_path: Path) -> None:
         assert sorted((row[0].minute, row[1]) for row in rows) == [(0, 3), (1, 5), (3, 1)]
     with pytest.raises(SqlValidationError, match="2 names are given to 3 results"):
         table.aggregate(ends.alias("x", "y")).select(col("x"))
+
+
+class Numbers(AggregateFunction[str, list[int]]):
+    """The numbers of a group, sorted."""
+
+    def create_accumulator(self) -> list[int]:
+        return []
+
+    def accumulate(self, accumulator: list[int], *args: Any) -> None:
+        accumulator.append(args[0])
+
+    def retract(self, accumulator: list[int], *args: Any) -> None:
+        accumulator.remove(args[0])
+
+    def get_value(self, accumulator: list[int]) -> str:
+        return ",".join(map(str, sorted(accumulator)))
 
 
 class Above(TableAggregateFunction[Any, list[int]]):

@@ -12,7 +12,14 @@ from headrace.common.configuration import Configuration
 from headrace.errors import CatalogError, SqlValidationError, TypeMismatchError, UnsupportedError
 from headrace.table import DataTypes, EnvironmentSettings, Row, Table, TableEnvironment
 from headrace.table.expressions import call, col, lit, with_columns
-from headrace.table.udf import FunctionContext, ScalarFunction, TableFunction, udf, udtf
+from headrace.table.udf import (
+    AsyncScalarFunction,
+    FunctionContext,
+    ScalarFunction,
+    TableFunction,
+    udf,
+    udtf,
+)
 
 HERE = "tests.unit.table.functions_of_users"
 
@@ -75,12 +82,17 @@ def test_what_contradicts_itself_is_refused() -> None:
         udf(len, result_type="INT", func_type="arrow")
 
 
-def test_asynchronous_functions_are_refused() -> None:
+def test_asynchronous_functions_are_not_vectorised() -> None:
     async def later(value: int) -> int:
         return value
 
-    with pytest.raises(UnsupportedError, match="asynchronous functions are not supported in SQL"):
-        udf(later, result_type="INT")
+    class Later(AsyncScalarFunction):
+        async def eval(self, *args: Any) -> int:
+            return len(args)
+
+    for made in (later, Later()):
+        with pytest.raises(ValueError, match="Async scalar functions do not support pandas"):
+            udf(made, result_type="INT", func_type="pandas")
 
 
 # In a task

@@ -52,6 +52,40 @@ UPSERT_MATERIALIZE: ConfigOption[Literal["AUTO", "NONE", "FORCE"]] = ConfigOptio
     choices=("AUTO", "NONE", "FORCE"),
 )
 
+ASYNC_CALLS: ConfigOption[int] = ConfigOption(
+    "table.exec.async-scalar.max-concurrent-operations",
+    ValueKind.INT,
+    10,
+    "For how many rows a task calls an asynchronous function at once.",
+    fallback_keys=("table.exec.async-scalar.buffer-capacity",),
+)
+ASYNC_TIMEOUT: ConfigOption[int] = ConfigOption(
+    "table.exec.async-scalar.timeout",
+    ValueKind.DURATION,
+    180_000,
+    "After what time a call of an asynchronous function fails the job, retries included.",
+)
+ASYNC_RETRY_STRATEGY: ConfigOption[Literal["FIXED_DELAY", "NO_RETRY"]] = ConfigOption(
+    "table.exec.async-scalar.retry-strategy",
+    ValueKind.CHOICE,
+    "FIXED_DELAY",
+    "Whether an asynchronous function is called again for a row after an exception (FIXED_DELAY).",
+    choices=("FIXED_DELAY", "NO_RETRY"),
+)
+ASYNC_RETRY_DELAY: ConfigOption[int] = ConfigOption(
+    "table.exec.async-scalar.retry-delay",
+    ValueKind.DURATION,
+    100,
+    "How long to wait before an asynchronous function is called again for a row.",
+)
+ASYNC_RETRIES: ConfigOption[int] = ConfigOption(
+    "table.exec.async-scalar.max-attempts",
+    ValueKind.INT,
+    3,
+    "How often an asynchronous function is called again for a row before its exception fails the"
+    " job.",
+)
+
 DML_SYNC: ConfigOption[bool] = ConfigOption(
     "table.dml-sync",
     ValueKind.BOOLEAN,
@@ -134,6 +168,11 @@ TABLE_OPTIONS: tuple[ConfigOption[Any], ...] = (
     DUPLICATES,
     NOT_NULL_ENFORCER,
     UPSERT_MATERIALIZE,
+    ASYNC_CALLS,
+    ASYNC_TIMEOUT,
+    ASYNC_RETRY_STRATEGY,
+    ASYNC_RETRY_DELAY,
+    ASYNC_RETRIES,
     DML_SYNC,
     RESULT_MODE,
     MAX_TABLE_ROWS,

@@ -51,6 +51,12 @@ _ROWS: tuple[tuple[str, ValueKind, Any, str], ...] = (
     ("state.backend.incremental", ValueKind.BOOLEAN, False, _STATE),
     ("state.backend.local-recovery", ValueKind.BOOLEAN, False, _STATE),
     ("state.changelog.enabled", ValueKind.BOOLEAN, False, _STATE),
+    (
+        "pipeline.time-characteristic",
+        ValueKind.STRING,
+        "EventTime",
+        "watermark strategies and windows say which time they use",
+    ),
     ("python.fn-execution.bundle.size", ValueKind.INT, 1000, _WORKER),
     ("python.fn-execution.bundle.time", ValueKind.LONG, 1000, _WORKER),
     ("python.fn-execution.arrow.batch.size", ValueKind.INT, 1000, _WORKER),

@@ -56,6 +56,10 @@ class PlanTable(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "alias": False}
 
 
+PUTS_TEXTS = "puts_texts"
+"""Marks, in ``meta``, a ``+`` that also puts texts together: that of the Table API."""
+
+
 class WindowBorder(exp.Expression):
     """A border of the window that ``this`` (a Column) names; ``border``: such as START."""
 

@@ -41,6 +41,7 @@ from headrace.sql.types import (
 
 _STAMP = TimestampType(3)
 _MOMENT = TimestampLtzType(3)
+_PROCESSING_TIME = TimestampLtzType(3, attribute="proctime")
 _UNREADABLE = -(1 << 63)
 """What UNIX_TIMESTAMP gives, as in Flink, for a text that is no time."""
 
@@ -400,7 +401,7 @@ FUNCTIONS = (
     ),
     _present("CURRENT_TIMESTAMP", _MOMENT, "CURRENT_TIMESTAMP | NOW()", "The present time."),
     _present("CURRENT_ROW_TIMESTAMP", _MOMENT, "CURRENT_ROW_TIMESTAMP()", "The present time."),
-    _present("PROCTIME", _MOMENT, "PROCTIME()", "The present time."),
+    _present("PROCTIME", _PROCESSING_TIME, "PROCTIME()", "The present time."),
     _present(
         "LOCALTIMESTAMP", _STAMP, "LOCALTIMESTAMP", "The present time in the session's time zone."
     ),

@@ -56,8 +56,6 @@ def aggregate_arguments(
     converted = [converter.expression(each) for each in trees]
     row_names = None
     if function.python is not None:
-        if distinct:
-            refuse(f"DISTINCT in the aggregate function {function.name} of a user")
         row_names = node.args.get("row_names")
         converted = [*resolve_python_call(function.python, converted, row_names).arguments]
     types = [each.type for each in converted]

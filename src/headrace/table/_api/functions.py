@@ -20,6 +20,9 @@ from headrace.table._functions.wrappers import UserDefinedFunctionWrapper
 RESULT = "$result"
 """The column of what an aggregate function gives."""
 
+UNNAMED = "TMP_0"
+"""What Flink calls a result of ``aggregate`` that has no name."""
+
 BORDER = "$border."
 """Begins the names of columns with borders of windows."""
 
@@ -88,10 +91,11 @@ def with_results(rel: Rel, names: Sequence[str]) -> Rel:
     """
     *kept, result = rel.columns
     fields = [reference(result)]
-    own = ["f0"]
+    own = [UNNAMED]
     if isinstance(result.type, RowType):
-        own = [each.name for each in result.type.fields]
-        fields = [resolve_call("FIELD", [reference(result)], (name,)) for name in own]  # type: ignore[misc]
+        parts = [each.name for each in result.type.fields]
+        own = [f"{UNNAMED}${name}" for name in parts]
+        fields = [resolve_call("FIELD", [reference(result)], (name,)) for name in parts]  # type: ignore[misc]
     if names and len(names) != len(own):
         raise SqlValidationError(f"{len(names)} names are given to {len(own)} results")
     columns = (*(each.name for each in kept), *(names or own))

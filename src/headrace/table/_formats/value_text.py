@@ -6,7 +6,13 @@ import datetime
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from headrace.common._types.java_text import double_text, float_text, local_time_text
+from headrace.common._types.java_text import (
+    double_text,
+    float_text,
+    instant_text,
+    local_time_text,
+)
+from headrace.common.time import Instant
 from headrace.sql.types import (
     ArrayType,
     BytesType,
@@ -26,6 +32,8 @@ from headrace.sql.types import (
 )
 
 Text = Callable[[Any], str]
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 def value_text(kind: SqlType) -> Text:
@@ -51,7 +59,7 @@ def _text_of_type(kind: SqlType) -> Text:
         case TimestampType():
             return _timestamp_text
         case TimestampLtzType():
-            return lambda moment: _timestamp_text(moment.astimezone(datetime.UTC)) + "Z"
+            return _moment_text
         case MonthIntervalType():
             return _period_text
         case SecondIntervalType():
@@ -76,6 +84,12 @@ def _plain_text(value: Any) -> str:
 
 def _timestamp_text(moment: datetime.datetime) -> str:
     return f"{moment.date().isoformat()}T{local_time_text(moment)}"
+
+
+def _moment_text(moment: datetime.datetime) -> str:
+    """Return a moment as Java's ``Instant.toString``."""
+    seconds = (moment.astimezone(datetime.UTC) - _EPOCH) // datetime.timedelta(seconds=1)
+    return instant_text(Instant(seconds, moment.microsecond * 1000))
 
 
 def _period_text(months: int) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.types import Row, row_of
 from headrace.operators.columns.accumulator import Accumulator
+from headrace.sql.aggregates.accumulators import Distinct
 from headrace.sql.python_function import Kernel, Signature
 from headrace.sql.types import to_arrow
 from headrace.table._functions.arguments import change_of
@@ -49,9 +51,13 @@ class AggregateImplementation(PythonImplementation):
     def kernel(self, call: Signature) -> Kernel:
         raise AssertionError("an aggregate function has accumulators")
 
-    def accumulator(self, call: Signature, zone: str) -> Accumulator:
-        """Return what an operator keeps for the groups of a call."""
-        return (_OfSeries if self.vectorised else _OfRows)(self, call, zone)
+    def accumulator(self, call: Signature, zone: str, *, distinct: bool = False) -> Accumulator:
+        """Return what an operator keeps for the groups of a call.
+
+        ``distinct``: the function gets equal arguments once.
+        """
+        made = (_OfSeries if self.vectorised else _OfRows)(self, call, zone)
+        return _DistinctArguments(made) if distinct else made
 
 
 def _is_inherited(function: Any, name: str) -> bool:
@@ -154,6 +160,26 @@ class _OfRows(_PythonAccumulator):
             return self._encoded([_row(each) for each in given or ()])
         assert isinstance(function, AggregateFunction)
         return self._encoded(function.get_value(state))
+
+
+@dataclass(frozen=True)
+class _DistinctArguments(Distinct):
+    """Gives a user's function equal arguments once."""
+
+    inner: _PythonAccumulator
+
+    def open(self, runtime_context: TaskContext) -> None:
+        """Open the function for a task."""
+        self.inner.open(runtime_context)
+
+    def close(self) -> None:
+        """Close the function."""
+        self.inner.close()
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.inner.name
 
 
 def _row(value: Any) -> Any:

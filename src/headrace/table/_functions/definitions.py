@@ -93,6 +93,14 @@ class ScalarFunction(UserDefinedFunction):
         """Return the value."""
 
 
+class AsyncScalarFunction(UserDefinedFunction):
+    """Gives one value for the arguments of a row, by a coroutine: other rows need not wait."""
+
+    @abstractmethod
+    async def eval(self, *args: Any) -> Any:
+        """Return the value."""
+
+
 class TableFunction(UserDefinedFunction):
     """Gives any number of rows for the arguments of a row."""
 
@@ -150,6 +158,7 @@ for _public in (
     FunctionContext,
     UserDefinedFunction,
     ScalarFunction,
+    AsyncScalarFunction,
     TableFunction,
     ImperativeAggregateFunction,
     AggregateFunction,

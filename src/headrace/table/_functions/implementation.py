@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 SHOWN_CHARACTERS = 300
 
+RowResults = Callable[[Sequence[Sequence[Any]], int], list[Any]]
+"""Returns the function's values, from a list for each parameter and the number of rows."""
+
 
 class PythonImplementation:
     """Calls a function for each row."""
@@ -40,20 +43,12 @@ class PythonImplementation:
 
     def kernel(self, call: Signature) -> Kernel:
         """Return what computes the function's column for a block."""
-        evaluate = self.evaluate
+        results_of = self.results_of(call)
         writers: dict[str, ResultWriter] = {}
 
         def compute(values: Sequence[Any], rows: int, zone: str) -> Any:
             columns = argument_lists(call, values, rows, zone)
-            results: list[Any] = []
-            try:
-                # A list keeps what it was given before an error: so the row is known.
-                results.extend(map(evaluate, *columns) if columns else _calls(evaluate, rows))
-            except Exception as error:
-                note_call(error, call, arguments_at(columns, len(results)))
-                raise
-            if len(results) < rows:
-                raise_stopped(call, arguments_at(columns, len(results)))
+            results = results_of(columns, rows)
             if zone not in writers:
                 writers[zone] = ResultWriter(call.result, zone)
             try:
@@ -64,6 +59,24 @@ class PythonImplementation:
             raise wrong_result(call, arguments_at(columns, place), problem)
 
         return compute
+
+    def results_of(self, call: Signature) -> RowResults:
+        """Return what calls the function for the rows of a block."""
+        evaluate = self.evaluate
+
+        def results_of(columns: Sequence[Sequence[Any]], rows: int) -> list[Any]:
+            results: list[Any] = []
+            try:
+                # A list keeps what it was given before an error: so the row is known.
+                results.extend(map(evaluate, *columns) if columns else _calls(evaluate, rows))
+            except Exception as error:
+                note_call(error, call, arguments_at(columns, len(results)))
+                raise
+            if len(results) < rows:
+                raise_stopped(call, arguments_at(columns, len(results)))
+            return results
+
+        return results_of
 
 
 def _calls(evaluate: Callable[[], Any], count: int) -> Any:

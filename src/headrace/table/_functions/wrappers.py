@@ -11,6 +11,7 @@ from headrace.sql.dialect.nodes import FunctionCall
 from headrace.sql.python_function import PythonFunction
 from headrace.table._expressions.trees import tree_of
 from headrace.table._functions.aggregates import AggregateImplementation
+from headrace.table._functions.asynchronous import AsyncImplementation
 from headrace.table._functions.definitions import (
     AggregateFunction,
     TableAggregateFunction,
@@ -120,6 +121,13 @@ class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
         return (VectorisedImplementation if vectorised else PythonImplementation)(self._func)
 
 
+class UserDefinedAsyncScalarFunctionWrapper(UserDefinedScalarFunctionWrapper):
+    """A coroutine function that gives one value for each row."""
+
+    def _implementation(self) -> PythonImplementation:
+        return AsyncImplementation(self._func)
+
+
 class UserDefinedTableFunctionWrapper(UserDefinedFunctionWrapper):
     """A function that gives any number of rows for each row."""
 
@@ -187,6 +195,11 @@ class UserDefinedAggregateFunctionWrapper(UserDefinedFunctionWrapper):
         if not isinstance(result_type, DataType | str):
             raise TypeError(
                 f"Invalid returnType: returnType should be DataType or str but is {result_type}"
+            )
+        if func_type == "pandas" and isinstance(sql_type_of(result_type), sql.MapType):
+            raise TypeError(
+                "Invalid returnType: Pandas UDAF doesn't support DataType type"
+                f" {result_type} currently"
             )
         self._result_type = result_type
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream._build.call_site import call_site
@@ -125,7 +127,8 @@ class DeclaredTable:
 
     def rel(self, gives: StreamRows = "inserts") -> Rel:
         """Return the relation."""
-        physical = [each for each in self._columns if isinstance(each, PhysicalColumn)]
+        declared = [each for each in self._columns if isinstance(each, PhysicalColumn)]
+        physical = [*declared, *self._computed_from()]
         metadata = [each for each in self._columns if isinstance(each, MetadataColumn)]
         for each in metadata:
             check_metadata(each)
@@ -142,6 +145,15 @@ class DeclaredTable:
             return _with_event_time(rel, self._watermark, self._session.batch)
         converter = self._session.resolver().converter
         return with_watermark(rel, self._watermark, converter, self._session.batch)
+
+    def _computed_from(self) -> list[PhysicalColumn]:
+        """Return fields that are no columns, and that computed columns are made of."""
+        computed = [each for each in self._columns if isinstance(each, ComputedColumn)]
+        read = {
+            each.parts[0].name for one in computed for each in one.expression.find_all(exp.Column)
+        }
+        names = read - {each.name for each in self._columns}
+        return [PhysicalColumn(name, kind) for name, kind in self._found.items() if name in names]
 
     def changed(self, mode: ChangelogMode) -> Rel:
         """Return the relation that rows of all kinds change."""

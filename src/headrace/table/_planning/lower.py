@@ -14,6 +14,7 @@ from headrace.operators.columns.accumulator import Accumulator, Aggregated
 from headrace.operators.columns.calc import BatchFunction, CalcSpec
 from headrace.operators.columns.changelog_normalize import ChangelogNormalizeSpec
 from headrace.operators.columns.constraints import NotNullSpec
+from headrace.operators.columns.count_windows import CountWindowSpec
 from headrace.operators.columns.group_aggregate import GroupAggregateSpec
 from headrace.operators.columns.set_operation import SetOperationSpec
 from headrace.operators.columns.sort import LimitSpec, SortSpec
@@ -38,6 +39,7 @@ from headrace.sql.rel import (
     Column,
     Columns,
     Correlate,
+    CountWindowAggregate,
     Expand,
     OverInput,
     Rel,
@@ -62,6 +64,7 @@ from headrace.sql.rules.sides import SIDE, with_side
 from headrace.sql.rules.time_order import check_time_order
 from headrace.sql.rules.windows import with_window_aggregates
 from headrace.sql.types import BOOLEAN, SqlType, TimestampLtzType
+from headrace.table._functions.asynchronous import AsyncImplementation, AsyncSettings
 from headrace.table._planning.watermarks import (
     WATERMARK,
     constant_delay_ms,
@@ -105,12 +108,14 @@ class Lowering:
         mini_batch: bool = False,
         duplicates: bool = False,
         ttl_ms: int = 0,
+        async_settings: AsyncSettings | None = None,
     ) -> None:
         self._streams = streams
         self._batch = batch
         self._mini_batch = mini_batch
         self._duplicates = duplicates
         self.ttl_ms = ttl_ms
+        self._async_settings = async_settings or AsyncSettings()
         self._time_zone = time_zone
         self._made: dict[Rel, DataStream] = {}
         self._scans: dict[Scan, DataStream] = {}
@@ -193,6 +198,8 @@ class Lowering:
                 return self._aggregate(rel)
             case WindowAggregate():
                 return self._window_aggregate(rel)
+            case CountWindowAggregate():
+                return self._count_window_aggregate(rel)
             case Expand():
                 return self._repeated(rel.input, GroupingSets(rel), "Expand")
             case Unnest():
@@ -222,7 +229,7 @@ class Lowering:
         return stream._add(spec, call_site(), "sql")
 
     def _repeated(self, before: Rel, function: BatchFunction, name: str) -> DataStream:
-        spec = CalcSpec(function, arrow_schema(before.columns))
+        spec = CalcSpec(self._configured(function), arrow_schema(before.columns))
         stream = self.lower(before)._add(spec, call_site(), "sql").name(name)
         return stream.set_description(f"{name}({function.summary})")
 
@@ -259,7 +266,7 @@ class Lowering:
         computed = rel.expressions if rel.condition is None else (*rel.expressions, rel.condition)
         self._check_deterministic(rel, computed)
         function = Projection(columns, rel.names, rel.expressions, rel.condition, self._time_zone)
-        spec = CalcSpec(function, arrow_schema(columns), time)
+        spec = CalcSpec(self._configured(function), arrow_schema(columns), time)
         stream = self._before_calc(rel.input)._add(spec, call_site(), "sql")
         return stream.set_description(f"Calc({function.summary})")
 
@@ -271,6 +278,15 @@ class Lowering:
         if found is None:
             found = self._scans[rel] = self._streams.scan(rel, dictionaries=True)
         return found
+
+    def _configured(self, function: BatchFunction) -> BatchFunction:
+        """Return a function whose asynchronous functions are called as the job's options say."""
+        settings = self._async_settings
+        configured = {
+            each: each.configured(settings) if isinstance(each, AsyncImplementation) else each
+            for each in function.functions
+        }
+        return function.with_functions(configured) if configured else function
 
     def _aggregate(self, rel: Aggregate) -> DataStream:
         given = self.mode(rel.input)
@@ -344,7 +360,7 @@ class Lowering:
             refuse(f"the aggregate function {call.function} without retract, over rows that change")
         arguments = tuple(types[name] for name in call.arguments)
         signature = Signature(call.function, arguments, call.type, call.row_names)
-        return implementation.accumulator(signature, self._time_zone)
+        return implementation.accumulator(signature, self._time_zone, distinct=call.distinct)
 
     def _keyed(
         self, before: Rel, keys: tuple[str, ...], spec: OperatorSpec, rel: Rel
@@ -445,6 +461,30 @@ class Lowering:
         stream = keyed._add(spec, call_site(), "sql", inputs=keyed._keyed_edges())
         stream = stream.uid(self._operator_uid(rel)).set_description(
             f"WindowAggregate({rel.window}, groupBy=[{', '.join(rel.keys)}], {_calls(rel.calls)})"
+        )
+        return self._select(stream, made, rel.columns)
+
+    def _count_window_aggregate(self, rel: CountWindowAggregate) -> DataStream:
+        if self._batch:
+            refuse("a window of a number of rows in a batch")
+        if self.mode(rel.input) != INSERTS:
+            refuse("a window of a number of rows over rows that change")
+        before, keys = rel.input, rel.keys
+        if not keys:
+            before, keys = with_constant_key(before), (ALL,)
+        results = tuple(column for column in rel.columns if column.name not in rel.keys)
+        made = (*_chosen(before.columns, keys), *results)
+        spec = CountWindowSpec(
+            keys,
+            rel.size,
+            rel.slide,
+            self._aggregates(rel.calls, before.columns, retracts=False),
+            arrow_schema(before.columns),
+            arrow_schema(made),
+        )
+        stream = self._keyed(before, keys, spec, rel).set_description(
+            f"CountWindowAggregate(size={rel.size}, slide={rel.slide},"
+            f" groupBy=[{', '.join(rel.keys)}], {_calls(rel.calls)})"
         )
         return self._select(stream, made, rel.columns)
 

@@ -58,9 +58,11 @@ from headrace.sql.rules.advice import advice_of
 from headrace.sql.rules.state_growth import growing_state
 from headrace.sql.types import BIGINT, BOOLEAN, STRING, SqlType
 from headrace.table._connectors.spark import catalog as spark
+from headrace.table._functions.asynchronous import AsyncSettings
 from headrace.table._functions.registry import definition_of
 from headrace.table._planning.jobs import StartedJobs
 from headrace.table._planning.lower import Lowering
+from headrace.table._planning.overridden import with_functions_of_user
 from headrace.table._planning.settings import SessionSettings
 from headrace.table._planning.sinks import TableSinks, required_of_result
 from headrace.table._planning.streams import TableStreams
@@ -148,8 +150,9 @@ class SqlSession:
     # Tables of the program
 
     def resolve(self, tree: exp.Expr) -> Rel:
-        """Return the plan of a query's tree."""
-        return self.resolver().query(tree)
+        """Return the plan of a tree of the Table API."""
+        resolver = self.resolver()
+        return resolver.query(with_functions_of_user(tree, resolver.functions))
 
     def add_stream(
         self,
@@ -574,6 +577,7 @@ class SqlSession:
             mini_batch=options.read(self.env._configuration, MINI_BATCH),
             duplicates=options.read(self.env._configuration, DUPLICATES),
             ttl_ms=options.read(self.env._configuration, STATE_TTL),
+            async_settings=AsyncSettings.of(self.env._configuration),
         )
 
 
