@@ -19,6 +19,7 @@ from headrace.sql.rel import (
     ChangelogNormalize,
     Columns,
     Correlate,
+    CountWindowAggregate,
     Expand,
     Rel,
     Scan,
@@ -114,6 +115,8 @@ class Fingerprints:
                 return self._aggregate(rel)
             case WindowAggregate():
                 return self._window_aggregate(rel)
+            case CountWindowAggregate():
+                return self._count_window_aggregate(rel)
             case Window():
                 return self._window(rel)
             case Expand():
@@ -166,6 +169,12 @@ class Fingerprints:
         columns = _by_place(rel.columns[: -len(rel.borders)] if rel.borders else rel.columns)
         columns |= {column.name: _named(border, column.type) for column, border in rel.borders}
         return _Rows(_call("window aggregate", [*parts, *_calls(rel.calls, below)]), columns)
+
+    def _count_window_aggregate(self, rel: CountWindowAggregate) -> _Rows:
+        below = self._rows(rel.input)
+        window = f"{rel.size} {rel.slide}"
+        parts = [below.text, _call("keys", below.of(rel.keys)), window, *_calls(rel.calls, below)]
+        return _Rows(_call("count window aggregate", parts), _by_place(rel.columns))
 
     def _window_text(self, spec: WindowSpec, below: _Rows, of_moments: bool) -> str:
         lengths = f"{spec.kind} {spec.size_ms} {spec.slide_ms} {spec.offset_ms}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from headrace.sql.expressions import ColumnRef, Expression
@@ -11,6 +13,7 @@ from headrace.sql.rel import (
     AggregateCall,
     Calc,
     Column,
+    CountWindowAggregate,
     Rel,
     Scan,
     Sort,
@@ -126,6 +129,15 @@ def test_windows_count_and_watermarks_do_not() -> None:
     assert operator(of(1000, "1"), zone="Asia/Tokyo") == operator(of(1000, "1"))
     local = of(1000, "1", moments=True)
     assert operator(local, zone="Asia/Tokyo") != operator(local)
+
+
+def test_windows_of_a_number_of_rows_count() -> None:
+    lengths = [(2, 2), (3, 2), (3, 3)]
+    made = [CountWindowAggregate(SCAN, ("k",), (COUNT,), *each) for each in lengths]
+    texts = {operator(each) for each in (*made, replace(made[0], keys=("a",)))}
+    assert len(texts) == 4
+    named = replace(made[0], calls=(replace(COUNT, name="m"),))
+    assert operator(named) == operator(made[0])
 
 
 def test_rows_that_are_kept_count_with_all_columns() -> None:

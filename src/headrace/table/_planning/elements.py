@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.sql.rel import Column, Columns
-from headrace.sql.types import MAX_PRECISION, to_arrow
+from headrace.sql.types import to_arrow
 from headrace.table._types.arrow import from_arrow_type
 from headrace.table._types.data_types import (
     ArrayType,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 Rows = list[list[Any]]
 
-_EXACT = decimal.Context(prec=MAX_PRECISION, rounding=decimal.ROUND_HALF_UP)
+_HALF_UP = decimal.Context(prec=1000, rounding=decimal.ROUND_HALF_UP)
 
 
 def rows_of_elements(
@@ -70,7 +70,7 @@ def _value(kind: DataType, value: Any) -> Any:
         case LocalZonedTimestampType():
             return value.astimezone(datetime.UTC)
         case DecimalType():
-            return value.quantize(decimal.Decimal(1).scaleb(-kind.scale), context=_EXACT)
+            return _rounded(value, kind)
         case DayTimeIntervalType():
             return value // datetime.timedelta(milliseconds=1)
         case RowType():
@@ -86,6 +86,18 @@ def _value(kind: DataType, value: Any) -> Any:
         case UserDefinedType():
             return _value(kind.sql_type(), kind.serialize(value))
     return bytes(value) if isinstance(value, bytearray) else value
+
+
+def _rounded(value: decimal.Decimal, kind: DecimalType) -> decimal.Decimal | None:
+    """Return a value with the digits of its type; None: it is too large, as in Flink.
+
+    Raises:
+        ValueError: it is not finite.
+    """
+    if not value.is_finite():
+        raise ValueError(f"{kind} can not accept object {value!r}")
+    rounded = value.quantize(decimal.Decimal(1).scaleb(-kind.scale), context=_HALF_UP)
+    return rounded if abs(rounded) < 10 ** (kind.precision - kind.scale) else None
 
 
 def rows_of_frame(frame: pd.DataFrame, schema: Any) -> tuple[Columns, Rows]:
