@@ -113,3 +113,24 @@ def test_functions_of_users(tmp_path: Path) -> None:
     for key, n, _ in ROWS:
         sums[key] += n
     assert last == sums
+
+
+def test_windows_by_processing_time(tmp_path: Path) -> None:
+    env = environment(tmp_path, batch=False)
+    env.execute_sql(
+        "CREATE TABLE numbers (id INT, p AS PROCTIME()) WITH ('connector' = 'datagen',"
+        " 'rows-per-second' = '40', 'fields.id.kind' = 'sequence', 'fields.id.start' = '0',"
+        " 'fields.id.end' = '239')"
+    )
+    query = (
+        "SELECT id - id / 7 * 7, window_end, COUNT(*), ARRAY_AGG(id)"
+        " FROM TABLE(TUMBLE(TABLE numbers, DESCRIPTOR(p), INTERVAL '0.500' SECOND))"
+        " GROUP BY id - id / 7 * 7, window_start, window_end"
+    )
+    with env.execute_sql(query).collect() as rows:
+        found = [tuple(row) for row in rows]
+    assert len({(key, end) for key, end, _, _ in found}) == len(found)
+    assert all(len(ids) == count for _, _, count, ids in found)
+    ids = [each for _, _, _, ids in found for each in ids]
+    assert len({*ids}) == len(ids) > 100  # what is open at the end gives nothing
+    assert all(each % 7 == key for key, _, _, ids in found for each in ids)

@@ -376,6 +376,11 @@ class Operator:
 class KeyedOperator(Operator, ABC):
     """An operator with keyed state: the first one of a vertex, which gets blocks with keys."""
 
+    @property
+    def uses_clock(self) -> bool:
+        """Whether it depends on processing time without timers, so that it must not go back."""
+        return False
+
     @abstractmethod
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None

@@ -63,6 +63,7 @@ def bare(kind: SqlType) -> SqlType:
 def common_type(types: Sequence[SqlType], *, widest: bool = False) -> SqlType | None:
     """Return the type that values of all types are converted to; None: there is none.
 
+    Of equal types it is the first one, with its time attribute.
     ``widest``: FLOAT and DOUBLE are a DOUBLE; else, as in Flink, what comes first.
     """
     nullable = any(each.nullable for each in types)
@@ -134,8 +135,6 @@ def _with_nullable_parts(one: SqlType, two: SqlType) -> SqlType:
         case RowType(), RowType():
             found = _common_row(one, two)
             return one if found is None else found
-        case ((TimestampType() | TimestampLtzType()), _):
-            return one.without_attribute()
     return one
 
 

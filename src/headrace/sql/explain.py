@@ -77,9 +77,10 @@ def _describe(rel: Rel) -> str:
             return f"groupBy=[{', '.join(rel.keys)}], select=[{_calls(rel)}]"
         case WindowAggregate():
             borders = ", ".join(f"{border} AS {column.name}" for column, border in rel.borders)
+            emit = "" if rel.emit is None else f", emit=[{rel.emit}]"
             return (
                 f"groupBy=[{', '.join(rel.keys)}], window=[{rel.window}],"
-                f" select=[{', '.join(each for each in (_calls(rel), borders) if each)}]"
+                f" select=[{', '.join(each for each in (_calls(rel), borders) if each)}]{emit}"
             )
         case CountWindowAggregate():
             return (

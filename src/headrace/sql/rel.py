@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from headrace.operators.columns.emit_strategy import EmitStrategy
 from headrace.operators.columns.set_operation import SetKind
 from headrace.sql.expressions import ColumnRef, Expression, PythonCall
 from headrace.sql.python_function import PythonFunction
 from headrace.sql.types import (
     BIGINT,
     SqlType,
-    TimestampLtzType,
-    TimestampType,
     to_arrow_schema,
 )
 
@@ -31,14 +30,6 @@ class Column:
 
     name: str
     type: SqlType
-
-    @property
-    def is_time_attribute(self) -> bool:
-        """Whether it is the rows' event time or processing time."""
-        return (
-            isinstance(self.type, TimestampType | TimestampLtzType)
-            and self.type.attribute is not None
-        )
 
 
 Columns = tuple[Column, ...]
@@ -225,7 +216,7 @@ class WindowSpec:
     """A window by time; all lengths in ms. ``slide``: HOP's slide, CUMULATE's step.
 
     ``keys``: the columns of PARTITION BY of a SESSION. ``grouped``: an old window of GROUP BY: its
-    keys are those of the grouping.
+    keys are those of the grouping. ``processing_time``: rows are of the moment in which they come.
     """
 
     kind: WindowKind
@@ -235,6 +226,7 @@ class WindowSpec:
     offset_ms: int = 0
     keys: tuple[str, ...] = ()
     grouped: bool = False
+    processing_time: bool = field(default=False, repr=False)
 
     def __str__(self) -> str:
         parts = [f"size={self.size_ms} ms"]
@@ -273,6 +265,7 @@ class WindowAggregate(OverInput):
     ``borders``: the names of the columns of the window's start, end and time that it gives, each
     with which of the three it is. ``attached``: each row counts for one window, whose end is in the
     column ``window.time``. ``of_moments``: the windows are of a TIMESTAMP_LTZ, cut by local time.
+    ``emit``: when they give results besides at their end; None: never.
     """
 
     window: WindowSpec
@@ -281,6 +274,7 @@ class WindowAggregate(OverInput):
     borders: tuple[tuple[Column, Border], ...]
     attached: bool = False
     of_moments: bool = False
+    emit: EmitStrategy | None = field(default=None, repr=False)
 
     @property
     def columns(self) -> Columns:

@@ -84,6 +84,7 @@ class AssignedWindows(BatchFunction):
         local = None
         if schema.field(len(schema) - 1).type.tz is not None and self.time_zone != "UTC":
             local = LocalTime(self.time_zone)
+        by_clock = spec.processing_time
 
         def windows_of(at: Any) -> tuple[Any, Any, Any]:
             """Return row numbers, starts and ends."""
@@ -104,10 +105,14 @@ class AssignedWindows(BatchFunction):
             return rows, first[rows], ends[rows, places]
 
         def assign(batch: Any, context: BatchContext) -> Projected:
-            column = batch.column(batch.schema.get_field_index(spec.time))
-            at = column.cast(pa.timestamp("ms", column.type.tz)).cast(pa.int64())
-            known = np.flatnonzero(~np.asarray(at.is_null()))
-            moments = at.take(pa.array(known)).to_numpy()
+            if by_clock:
+                known = np.arange(batch.num_rows)
+                moments = np.full(batch.num_rows, context.now_ms, np.int64)
+            else:
+                column = batch.column(batch.schema.get_field_index(spec.time))
+                at = column.cast(pa.timestamp("ms", column.type.tz)).cast(pa.int64())
+                known = np.flatnonzero(~np.asarray(at.is_null()))
+                moments = at.take(pa.array(known)).to_numpy()
             rows, start, end = windows_of(moments if local is None else local.of_moments(moments))
             last = end - 1 if local is None else local.to_moments(end - 1)
             rows = known[rows]

@@ -240,6 +240,11 @@ class TimestampLtzType(_AnyTimestampType):
 AnyTimestampType = TimestampType | TimestampLtzType
 
 
+def attribute_of(kind: SqlType) -> TimeAttribute | None:
+    """Return which time of its rows a column of a type is; None: it is an ordinary one."""
+    return kind.attribute if isinstance(kind, AnyTimestampType) else None
+
+
 @dataclass(frozen=True, kw_only=True)
 class MonthIntervalType(SqlType):
     """A number of months."""

@@ -53,7 +53,7 @@ def environment(case: Case, mode: str, target: str) -> TableEnvironment:
     return TableEnvironment.create(made.build())
 
 
-def answer(env: TableEnvironment, case: Case, folder: Path) -> dict[str, Any]:
+def answer(env: TableEnvironment, case: Case, folder: Path, mode: str) -> dict[str, Any]:
     """What Headrace says to the case, as the recorder writes Flink's answers."""
     *before, last = case.script(DATA, folder)
     when = "before"
@@ -63,6 +63,11 @@ def answer(env: TableEnvironment, case: Case, folder: Path) -> dict[str, Any]:
             if WRITES.match(statement):
                 result.wait()
         when = "plan"
+        if case.show == "schema":
+            found = env.sql_query(last)._columns
+            if mode == "streaming":  # a batch is planned when it runs
+                env.explain_sql(last)
+            return {"columns": [[each.name, str(each.type)] for each in found]}
         out = StringIO()
         with redirect_stdout(out):
             result = env.execute_sql(last)
@@ -70,14 +75,12 @@ def answer(env: TableEnvironment, case: Case, folder: Path) -> dict[str, Any]:
             if WRITES.match(last):
                 result.wait()
                 return {"printed": out.getvalue().splitlines()}
-        if case.show == "schema":
-            return {"columns": columns(result)}
         with result.collect() as rows:
-            found = [
+            given = [
                 [KINDS[row.get_row_kind().name], *(encode(as_instant(cell)) for cell in row)]
                 for row in rows
             ]
-        return {"columns": columns(result), "rows": found}
+        return {"columns": columns(result), "rows": given}
     except HeadraceError as error:
         return {"refused": {"when": when, "causes": [[type(error).__name__, first_line(error)]]}}
 
@@ -104,7 +107,7 @@ def check(case: Case, mode: str, target: str) -> list[str]:
     """What differs from Flink in this case."""
     with tempfile.TemporaryDirectory() as folder:
         try:
-            given = answer(environment(case, mode, target), case, Path(folder))
+            given = answer(environment(case, mode, target), case, Path(folder), mode)
         except Exception as error:  # no refusal: a mistake of ours, told with the others
             return [f"broken by {type(error).__name__}: {first_line(error)}"]
     return differences(goldens(case.area)[case.name, mode], given, case.order(mode))

@@ -138,6 +138,7 @@ OWN_WAYS = {
     "group_by/no_group_empty_input",
     "group_windows/hop_late",
     "group_windows/tumble_late",
+    "time_attributes/group_window_of_latest_time",
     "windows/cumulate_late",
     "windows/hop_late",
     "windows/hop_late_by_key",

@@ -27,6 +27,37 @@ STATE_TTL: ConfigOption[int] = ConfigOption(
     "How long the state of a key of GROUP BY is kept after its last change, by processing time."
     " 0: without end. The hint STATE_TTL says so for one query.",
 )
+EARLY_FIRE: ConfigOption[bool] = ConfigOption(
+    "table.exec.emit.early-fire.enabled",
+    ValueKind.BOOLEAN,
+    False,
+    "Whether the windows of GROUP BY TUMBLE and HOP give results before their end, too.",
+)
+EARLY_FIRE_DELAY: ConfigOption[int | None] = ConfigOption(
+    "table.exec.emit.early-fire.delay",
+    ValueKind.DURATION,
+    None,
+    "How often a window gives a result before its end, by processing time; 0: with each row.",
+)
+LATE_FIRE: ConfigOption[bool] = ConfigOption(
+    "table.exec.emit.late-fire.enabled",
+    ValueKind.BOOLEAN,
+    False,
+    "Whether the windows of GROUP BY TUMBLE and HOP take late rows, and give their result again.",
+)
+LATE_FIRE_DELAY: ConfigOption[int | None] = ConfigOption(
+    "table.exec.emit.late-fire.delay",
+    ValueKind.DURATION,
+    None,
+    "How often a window with late rows gives a result, by processing time; 0: with each row.",
+)
+ALLOW_LATENESS: ConfigOption[int | None] = ConfigOption(
+    "table.exec.emit.allow-lateness",
+    ValueKind.DURATION,
+    None,
+    "How long after its end a window takes late rows, if late-fire is enabled. If it is not set,"
+    " table.exec.state.ttl says so.",
+)
 DUPLICATES: ConfigOption[bool] = ConfigOption(
     "table.exec.source.cdc-events-duplicate",
     ValueKind.BOOLEAN,
@@ -165,6 +196,11 @@ TABLE_OPTIONS: tuple[ConfigOption[Any], ...] = (
     TIME_ZONE,
     MINI_BATCH,
     STATE_TTL,
+    EARLY_FIRE,
+    EARLY_FIRE_DELAY,
+    LATE_FIRE,
+    LATE_FIRE_DELAY,
+    ALLOW_LATENESS,
     DUPLICATES,
     NOT_NULL_ENFORCER,
     UPSERT_MATERIALIZE,

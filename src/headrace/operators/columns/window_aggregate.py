@@ -1,7 +1,8 @@
-"""Aggregation by key and window of event time: TUMBLE, HOP and CUMULATE.
+"""Aggregation by key and window: TUMBLE, HOP and CUMULATE.
 
-Rows are put together by key and slice. A window gives its rows once, when the watermark has passed
-its end, from its slices. There are no timers: what is due follows from the slices that exist.
+Rows are put together by key and slice. A window gives its rows once, when the watermark (or the
+clock) has passed its end, from its slices. There are no timers: what is due follows from the slices
+that exist.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.changelog_mode import ChangelogMode
-from headrace.common.watermark_strategy import MAX_WATERMARK
+from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.operators.columns.accumulator import Aggregated
 from headrace.operators.columns.aggregate_spec import AggregatesSpec
 from headrace.operators.columns.gathering import KeyedColumnOperator, retracted
@@ -55,7 +56,7 @@ class WindowAggregateSpec(AggregatesSpec):
     """``schema``: of the input; ``result``: of keys, results and ``borders``.
 
     ``retracts``: whether rows of the input may be taken back. ``gets_partials``: senders put rows
-    together.
+    together. ``processing_time``: the time of a row is that of the micro-batch in which it comes.
     """
 
     keys: tuple[str, ...]
@@ -66,13 +67,26 @@ class WindowAggregateSpec(AggregatesSpec):
     borders: tuple[Border, ...]
     retracts: bool = False
     gets_partials: bool = False
-    traits = Traits(keyed=True, state=True, event_time=True, takes_columns=True, gives_columns=True)
+    processing_time: bool = False
     label = "WindowAggregate"
+
+    @cached_property
+    def traits(self) -> Traits:  # type: ignore[override]
+        """By the clock it needs no watermarks, and is called when time passes."""
+        return Traits(
+            keyed=True,
+            state=True,
+            processing_timers=self.processing_time,
+            event_time=not self.processing_time,
+            takes_columns=True,
+            gives_columns=True,
+        )
 
     @cached_property
     def kind(self) -> str:  # type: ignore[override]
         """The operator's kind in checkpoints, with how its state is cut."""
-        return f"window-aggregate-of-{self.windows.layout}"
+        clock = "processing-time-" if self.processing_time else ""
+        return f"{clock}window-aggregate-of-{self.windows.layout}"
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
         """Return inserts."""
@@ -89,11 +103,13 @@ class WindowAggregateSpec(AggregatesSpec):
         """Return the first of two phases, for aggregates over arrays of rows that stay."""
         if self.retracts or self.vectors is None:
             return None
-        local = LocalWindowAggregateSpec(self.keys, self.windows, self.aggregates, self.schema)
+        local = LocalWindowAggregateSpec(
+            self.keys, self.windows, self.aggregates, self.schema, self.processing_time
+        )
         return Combiner(local, replace(self, gets_partials=True), sends_partials=False)
 
     def build(self) -> Operator:
-        return WindowAggregateOperator(self)
+        return ClockWindowOperator(self) if self.processing_time else WindowAggregateOperator(self)
 
 
 class WindowAggregateOperator(KeyedColumnOperator):
@@ -124,11 +140,14 @@ class WindowAggregateOperator(KeyedColumnOperator):
         self._late = context.get_metrics_group().counter(LATE_COUNTER)
 
     def restore(self, state: Any | None) -> None:
-        """Start a task run: windows up to the current watermark have fired."""
+        """Start a task run: windows up to some time have fired."""
         super().restore(state)
-        self._reached = self._windows.reached(self.key_context.watermark)
+        self._reached = self._reached_before(state)
         self._deferred = self._slices = None
         self._contents.forget()
+
+    def _reached_before(self, state: Any | None) -> int:
+        return self._windows.reached(self.key_context.watermark)
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
         self._add(columns, (keys.codes, keys.distinct) if self._needs_keys else None)
@@ -142,10 +161,9 @@ class WindowAggregateOperator(KeyedColumnOperator):
 
         if not len(columns):
             return
-        windows = self._windows
         slices = self._slices_of(columns)
-        last = windows.last_ends_of(slices)
-        late = last - 1 <= windows.reached(self.key_context.watermark)
+        last = self._windows.last_ends_of(slices)
+        late = self._are_late(last)
         kept = ~late & (last > slices)
         if not kept.all():
             self._count_late(columns, late & (last > slices))
@@ -162,6 +180,13 @@ class WindowAggregateOperator(KeyedColumnOperator):
             if start not in known:
                 known.add(start)
                 self._note_end(start)
+
+    def _are_late(self, last_ends: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return which rows have no window that is open, by the ends of their last windows."""
+        late: np.ndarray[Any, Any] = last_ends - 1 <= self._windows.reached(
+            self.key_context.watermark
+        )
+        return late
 
     def _has_missed(self, start: int) -> bool:
         """Return whether a window of a slice may end by the watermark that waits."""
@@ -252,7 +277,7 @@ class WindowAggregateOperator(KeyedColumnOperator):
         if not len(found.ends):
             return
         windows, schema = self._windows, self._spec.result
-        times = windows.last_moments(found.ends)
+        times = self._times_of_results(found.ends)
         arrays = [*found.keys, *found.results]
         arrays += border_arrays(
             self._spec.borders,
@@ -262,10 +287,86 @@ class WindowAggregateOperator(KeyedColumnOperator):
             [*schema][len(arrays) :],
         )
         made = pa.RecordBatch.from_arrays(arrays, schema=schema)
-        self.outputs.columns(Columns(made, NAMED_ROWS, pa.array(times)))
+        stamps = None if self._spec.processing_time else pa.array(times)
+        self.outputs.columns(Columns(made, NAMED_ROWS, stamps))
+
+    def _times_of_results(self, ends: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        return self._windows.last_moments(ends)
 
     def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Do nothing: it sets no timers."""
+
+
+class ClockWindowOperator(WindowAggregateOperator):
+    """Windows by processing time: a row is of the moment in which it comes, so none is late.
+
+    A window has ended when the clock is at its end: then no row of it can come any more. Windows
+    that are open at the end of the input give nothing, as in Flink.
+    """
+
+    def _reached_before(self, state: Any | None) -> int:
+        return MIN_WATERMARK if state is None else state[1]
+
+    def snapshot(self) -> tuple[str, int] | None:
+        """Return up to which time windows have fired, while some are open."""
+        return ("fired", self._reached) if self._known_slices() else None
+
+    @property
+    def uses_clock(self) -> bool:
+        """Whether windows are open, or have fired in this task run."""
+        return bool(self._known_slices()) or self._has_fired
+
+    def restore(self, state: Any | None) -> None:
+        super().restore(state)
+        self._has_fired = False
+
+    def _add(self, columns: Columns, keys: tuple[Any, Any] | None) -> None:
+        self._advance(self.key_context.now_ms - 1)
+        if self._spec.gets_partials and len(columns):
+            columns = self._of_this_moment(columns)
+        super()._add(columns, keys)
+
+    def _of_this_moment(self, columns: Columns) -> Columns:
+        """Return partial results with the present slice."""
+        import pyarrow as pa
+
+        from headrace.runtime.columns.batch import Columns
+
+        batch = columns.batch
+        arrays = [*batch.columns]
+        arrays[batch.schema.get_field_index(SLICE)] = pa.array(self._slices_of(columns))
+        made = pa.RecordBatch.from_arrays(arrays, schema=batch.schema)
+        return Columns(made, columns.shape, columns.times, columns.kinds)
+
+    def _slices_of(self, columns: Columns) -> np.ndarray[Any, Any]:
+        import numpy as np
+
+        now = self._windows.slices_of(np.array([self.key_context.now_ms], np.int64))
+        return np.repeat(now, len(columns))
+
+    def _are_late(self, last_ends: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        import numpy as np
+
+        return np.zeros(len(last_ends), bool)
+
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
+        """Pass a watermark on, after the windows that have ended."""
+        self._advance(self.key_context.now_ms - 1)
+        push_watermark(watermark, idle)
+
+    def complete(self) -> None:
+        """Fire what is due, and write the partial results of other windows."""
+        self._advance(self.key_context.now_ms - 1)
+        super().complete()
+
+    def _emit(self, found: WindowResults) -> None:
+        self._has_fired = True
+        super()._emit(found)
+
+    def _times_of_results(self, ends: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        import numpy as np
+
+        return np.full(len(ends), self.key_context.now_ms, np.int64)
 
 
 def _is_exact(kind: Any) -> bool:

@@ -3,7 +3,8 @@ they are sent.
 
 The rules are those of the combiner of streams (``operators/windows/combining/combine.py``): a
 watermark waits until the rows before it are sent; rows after a watermark that ends one of their
-windows are sent after it; all others may be sent before it.
+windows are sent after it; all others may be sent before it. Windows by processing time have no
+watermarks, and the receiver says in which slice they are.
 """
 
 from __future__ import annotations
@@ -32,12 +33,14 @@ MAX_ROWS = 1 << 19
 
 @dataclass(frozen=True)
 class LocalWindowAggregateSpec(OperatorSpec):
-    """Partial results of rows, by key and slice. ``schema``: of the input."""
+    """Partial results of rows, by key and slice. ``schema``: of the input. ``processing_time``:
+    the slice is that of the moment in which the receiver gets them."""
 
     keys: tuple[str, ...]
     windows: SlicedWindows
     aggregates: tuple[Aggregated, ...]
     schema: Any
+    processing_time: bool = False
     traits = Traits(takes_columns=True, gives_columns=True)
     kind = "local-window-aggregate"
     label = "LocalWindowAggregate"
@@ -55,6 +58,7 @@ class LocalWindowAggregateOperator(ColumnOperator):
     def __init__(self, spec: LocalWindowAggregateSpec) -> None:
         super().__init__(spec.schema)
         self._windows = spec.windows
+        self._by_clock = spec.processing_time
         self._keys = spec.keys
         vectors = VectorAggregates.of(spec.aggregates, spec.schema, retracts=False)
         assert vectors is not None, "the planner has asked"
@@ -70,21 +74,28 @@ class LocalWindowAggregateOperator(ColumnOperator):
 
         if not len(columns):
             return
-        if columns.times is None or columns.times.null_count:
-            raise missing_timestamp_error()
-        slices = self._windows.slices_of(columns.times.to_numpy())
+        slices = self._slices_of(columns)
         partials = slice_partials(self._vectors, columns.batch, self._keys, slices, None)
         if not self._policy.should_combine(len(columns)):
             self._send()
             self._emit(partials)
             return
         ended = slices + self._windows.slice_ms - 1 <= self._reached
-        if not ended.any():
+        if self._by_clock or not ended.any():
             self._buffer(partials)
             return
         self._buffer(_taken(partials, np.flatnonzero(~ended)))
         self._send()
         self._emit(_taken(partials, np.flatnonzero(ended)))
+
+    def _slices_of(self, columns: Columns) -> np.ndarray[Any, Any]:
+        import numpy as np
+
+        if self._by_clock:
+            return np.zeros(len(columns), np.int64)
+        if columns.times is None or columns.times.null_count:
+            raise missing_timestamp_error()
+        return self._windows.slices_of(columns.times.to_numpy())
 
     def _buffer(self, partials: Any) -> None:
         if partials.num_rows:
@@ -122,8 +133,11 @@ class LocalWindowAggregateOperator(ColumnOperator):
         self._send()
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """Keep a watermark until the rows before it are sent."""
+        """Keep a watermark until the rows before it are sent, if it ends windows."""
         self._flush()
+        if self._by_clock:
+            push_watermark(watermark, idle)
+            return
         self._reached = max(self._windows.reached(watermark), self._reached)
         self._push_watermark = push_watermark
         if self._buffered and not idle and watermark < MAX_WATERMARK:

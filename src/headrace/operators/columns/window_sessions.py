@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from headrace.common._types.data import type_data
@@ -26,7 +27,7 @@ from headrace.operators.windows.sessions import SESSIONS
 from headrace.operators.windows.windowing import missing_timestamp_error
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, Operator, PushWatermark, Traits
-from headrace.runtime.state.backend import Timer
+from headrace.runtime.state.backend import Timer, TimerStore
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.kinds import VALUE
 
@@ -44,7 +45,8 @@ Session = tuple[int, int, list[Any]]
 @dataclass(frozen=True)
 class SessionAggregateSpec(AggregatesSpec):
     """``schema``: of the input; ``result``: of keys, results and ``borders``. ``local``: sessions
-    of local time. ``retracts``: whether rows of the input may be taken back."""
+    of local time. ``retracts``: whether rows of the input may be taken back. ``processing_time``:
+    the time of a row is that of the micro-batch in which it comes."""
 
     keys: tuple[str, ...]
     gap_ms: int
@@ -54,16 +56,26 @@ class SessionAggregateSpec(AggregatesSpec):
     borders: tuple[Border, ...]
     retracts: bool = False
     local: LocalTime | None = None
-    traits = Traits(
-        keyed=True,
-        state=True,
-        event_timers=True,
-        event_time=True,
-        takes_columns=True,
-        gives_columns=True,
-    )
-    kind = "session-aggregate"
+    processing_time: bool = False
     label = "SessionAggregate"
+
+    @cached_property
+    def traits(self) -> Traits:  # type: ignore[override]
+        """The timers are those of one of the two clocks."""
+        return Traits(
+            keyed=True,
+            state=True,
+            event_timers=not self.processing_time,
+            processing_timers=self.processing_time,
+            event_time=not self.processing_time,
+            takes_columns=True,
+            gives_columns=True,
+        )
+
+    @cached_property
+    def kind(self) -> str:  # type: ignore[override]
+        """The operator's kind in checkpoints."""
+        return f"{'processing-time-' if self.processing_time else ''}session-aggregate"
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
         """Return inserts."""
@@ -101,12 +113,10 @@ class SessionAggregateOperator(KeyedColumnOperator):
         """Add rows to the sessions of their keys."""
         if not len(columns):
             return
-        if columns.times is None or columns.times.null_count:
-            raise missing_timestamp_error()
-        times = columns.times.to_numpy()
+        times = self._times_of(columns)
         if self._local is not None:
             times = self._local.of_moments(times)
-        reached = self._reached(self.key_context.watermark)
+        reached = self._reached(self._progress())
         if self._vectors is None or int(times.min()) + self._gap_ms - 1 <= reached:
             found = self._sessions_of_rows(columns, codes, times)
         else:
@@ -114,6 +124,16 @@ class SessionAggregateOperator(KeyedColumnOperator):
         for code, session in found:
             if not self._add(distinct[code], session, reached):
                 self._late.inc()
+
+    def _times_of(self, columns: Columns) -> Array:
+        import numpy as np
+
+        if self._spec.processing_time:
+            return np.full(len(columns), self.key_context.now_ms, np.int64)
+        if columns.times is None or columns.times.null_count:
+            raise missing_timestamp_error()
+        times: Array = columns.times.to_numpy()
+        return times
 
     def _sessions_of_rows(
         self, columns: Columns, codes: Array, times: Array
@@ -171,7 +191,7 @@ class SessionAggregateOperator(KeyedColumnOperator):
         first = self._over_at(end - 1)
         if not touching and first < due:
             due = first
-            backend.event_timers.register(Timer(due, key))
+            self._timers.register(Timer(due, key))
         entry[SESSIONS] = (due, sessions)
         backend.changed(key)
         return True
@@ -183,13 +203,24 @@ class SessionAggregateOperator(KeyedColumnOperator):
             merged = [merged[0] + other[0], *(each.merge(a, b) for each, a, b in parts)]
         return merged
 
-    # Time
+    # Time: by the clock, all moments before the present one are over
+
+    @property
+    def _timers(self) -> TimerStore:
+        backend = self.key_context.backend
+        return backend.processing_timers if self._spec.processing_time else backend.event_timers
+
+    def _progress(self) -> int:
+        context = self.key_context
+        return context.now_ms - 1 if self._spec.processing_time else context.watermark
 
     def _reached(self, watermark: int) -> int:
         return watermark if self._local is None else self._local.reached(watermark)
 
     def _over_at(self, time: int) -> int:
-        return min(time if self._local is None else self._local.over_at(time), MAX_WATERMARK)
+        """Return when the timer of the last moment of a session is due."""
+        over = time if self._local is None else self._local.over_at(time)
+        return min(over + self._spec.processing_time, MAX_WATERMARK)
 
     def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Take the sessions of a key that have ended, and set a timer for the next one."""
@@ -198,13 +229,13 @@ class SessionAggregateOperator(KeyedColumnOperator):
         stored = entry.get(SESSIONS)
         if stored is None or stored[0] > timer.time_ms:
             return  # an earlier session has set another timer
-        reached = self._reached(timer.time_ms)
+        reached = self._reached(timer.time_ms - self._spec.processing_time)
         ended = [one for one in stored[1] if one[1] - 1 <= reached]
         self._ended += [(key, one) for one in sorted(ended, key=_end_of)]
         left = tuple(one for one in stored[1] if one[1] - 1 > reached)
         if left:
             due = self._over_at(min(map(_end_of, left)) - 1)
-            backend.event_timers.register(Timer(due, key))
+            self._timers.register(Timer(due, key))
             entry[SESSIONS] = (due, left)
         else:
             del entry[SESSIONS]
@@ -233,14 +264,24 @@ class SessionAggregateOperator(KeyedColumnOperator):
         schema = spec.result
         starts = np.array([session[0] for _, session in ended], np.int64)
         ends = np.array([session[1] for _, session in ended], np.int64)
-        times = ends - 1 if self._local is None else self._local.to_moments(ends - 1)
+        times, stamps = self._times_of_results(ends)
         arrays = key_arrays([key for key, _ in ended], len(spec.keys), schema)
         for number, each in enumerate(self._accumulators, 1):
             results = [each.result(session[2][number]) for _, session in ended]
             arrays.append(pa.array(results, schema.field(len(arrays)).type))
         arrays += border_arrays(spec.borders, starts, ends, times, [*schema][len(arrays) :])
         made = pa.RecordBatch.from_arrays(arrays, schema=schema)
-        self.outputs.columns(Columns(made, NAMED_ROWS, pa.array(times)))
+        self.outputs.columns(Columns(made, NAMED_ROWS, stamps))
+
+    def _times_of_results(self, ends: Array) -> tuple[Array, Any | None]:
+        """Return the times of sessions, and the timestamps of their rows."""
+        import numpy as np
+        import pyarrow as pa
+
+        if self._spec.processing_time:
+            return np.full(len(ends), self.key_context.now_ms, np.int64), None
+        times = ends - 1 if self._local is None else self._local.to_moments(ends - 1)
+        return times, pa.array(times)
 
 
 def _end_of(session: Session) -> int:

@@ -225,11 +225,13 @@ class KeyedTask:
         header["watermark"] = self._watermarks.current
         if self._inputs is not None:
             header["inputs"] = self._inputs.list_watermarks()
-        if self._keyed is not None and self._keyed_uses_clock:
+        if self._keyed is not None and self._uses_clock(self._keyed):
             header["now"] = now_ms
         nodes = chain.snapshot()
         if nodes:
             header["nodes"] = nodes
+        else:
+            header.pop("nodes", None)
         backend.flush()
         self._report_state_size(task.group, backend)
         if not chain.merged:
@@ -282,9 +284,8 @@ class KeyedTask:
         ended: bool = header.get("watermark", MIN_WATERMARK) >= MAX_WATERMARK
         return ended and header.get("program") != self.job.identity
 
-    @property
-    def _keyed_uses_clock(self) -> bool:
-        return self._backend.processing_timers.earliest_ms() is not None
+    def _uses_clock(self, keyed: KeyedOperator) -> bool:
+        return keyed.uses_clock or self._backend.processing_timers.earliest_ms() is not None
 
     def _input_of(self, channel: Channel) -> int:
         return self.vertex.inputs.get(channel[0], 0)

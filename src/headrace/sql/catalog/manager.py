@@ -156,13 +156,14 @@ class CatalogManager:
             self._store.put(name, description)
 
     def register_catalog(
-        self, name: str, catalog: Catalog, description: CatalogDescription
+        self, name: str, catalog: Catalog, description: CatalogDescription | None = None
     ) -> None:
-        """Add a catalog."""
+        """Add a catalog; without a description it was made by no CREATE CATALOG."""
         if name in self._catalogs:
             raise CatalogError(f"the catalog {quote_name(name)} exists already")
         self._catalogs[name] = catalog
-        self._descriptions[name] = description
+        if description is not None:
+            self._descriptions[name] = description
 
     def alter_catalog(self, name: str, description: CatalogDescription) -> None:
         """Give a catalog other options, with which it is opened again, or another comment."""

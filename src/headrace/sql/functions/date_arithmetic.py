@@ -68,8 +68,6 @@ def subtract_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Si
 
 
 def _moved(arguments: Sequence[Expression], time: SqlType, interval: SqlType) -> Signature | None:
-    if isinstance(time, TimestampType | TimestampLtzType):
-        return _signature(arguments, time.without_attribute())
     if isinstance(time, TimeType) and isinstance(interval, MonthIntervalType):
         return None
     return _signature(arguments, time)

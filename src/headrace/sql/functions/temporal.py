@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -41,7 +42,6 @@ from headrace.sql.types import (
 
 _STAMP = TimestampType(3)
 _MOMENT = TimestampLtzType(3)
-_PROCESSING_TIME = TimestampLtzType(3, attribute="proctime")
 _UNREADABLE = -(1 << 63)
 """What UNIX_TIMESTAMP gives, as in Flink, for a text that is no time."""
 
@@ -401,7 +401,12 @@ FUNCTIONS = (
     ),
     _present("CURRENT_TIMESTAMP", _MOMENT, "CURRENT_TIMESTAMP | NOW()", "The present time."),
     _present("CURRENT_ROW_TIMESTAMP", _MOMENT, "CURRENT_ROW_TIMESTAMP()", "The present time."),
-    _present("PROCTIME", _PROCESSING_TIME, "PROCTIME()", "The present time."),
+    _present(
+        "PROCTIME",
+        replace(_MOMENT, attribute="proctime"),
+        "PROCTIME()",
+        "The present time; as a column it is the processing time of the rows.",
+    ),
     _present(
         "LOCALTIMESTAMP", _STAMP, "LOCALTIMESTAMP", "The present time in the session's time zone."
     ),

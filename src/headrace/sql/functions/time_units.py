@@ -183,7 +183,7 @@ def _floor_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Sign
         case TimeType() if options[0] in _TIME_UNITS:
             return Signature((kind,), kind)
         case TimestampType() | TimestampLtzType():
-            return Signature((kind,), kind.without_attribute())
+            return Signature((kind,), kind)
     return None
 
 

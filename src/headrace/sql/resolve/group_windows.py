@@ -13,17 +13,24 @@ from headrace.sql.refusals import refuse
 from headrace.sql.rel import Column, Rel, Window, WindowKind, WindowSpec
 from headrace.sql.resolve.calls import call_name
 from headrace.sql.resolve.scope import Scope, Source
-from headrace.sql.resolve.sources import Queries, check_lengths, is_time, length_ms, windowed
+from headrace.sql.resolve.sources import (
+    Queries,
+    check_lengths,
+    is_processing_time,
+    length_ms,
+    windowed,
+)
+from headrace.sql.types import AnyTimestampType, attribute_of
 
 _KINDS: dict[str, WindowKind] = {"TUMBLE": "TUMBLE", "HOP": "HOP", "SESSION": "SESSION"}
-_BORDERS = {"START": 0, "END": 1, "ROWTIME": 2}
+_BORDERS = {"START": 0, "END": 1, "ROWTIME": 2, "PROCTIME": 2}
 
 
 @dataclass(frozen=True)
 class GroupWindow:
     """A window of GROUP BY: its relation, and the columns of its borders."""
 
-    rel: Rel
+    rel: Window
     scope: Scope
     call: exp.Expr
     borders: tuple[str, ...]
@@ -35,13 +42,15 @@ class GroupWindow:
             name = (call_name(each) or "").upper()
             kind, _, border = name.partition("_")
             if kind not in _KINDS or border not in _BORDERS:
-                if kind in _KINDS and border == "PROCTIME":
-                    refuse(name)
                 return each
             if each.expressions != self.call.expressions:
                 raise SqlValidationError(
                     f"{to_sql(each)} is no border of the window in GROUP BY, {to_sql(self.call)}"
                 )
+            by_clock = self.rel.window.processing_time
+            if border in ("ROWTIME", "PROCTIME") and (border == "PROCTIME") != by_clock:
+                clock = "processing time" if by_clock else "event time"
+                raise SqlValidationError(f"{name} of a window of {clock}")
             return exp.column(self.borders[_BORDERS[border]], quoted=True)
 
         return node.transform(change)
@@ -69,13 +78,21 @@ def find_group_window(
         refuse(f"{name} of {len(arguments)} arguments in GROUP BY", to_sql(call))
     time = converter.expression(arguments[0])
     column = Column(time.name, time.type) if isinstance(time, ColumnRef) else Column("", time.type)
-    if not column.name or not is_time(column, queries.batch):
+    by_clock = bool(column.name) and is_processing_time(rel, column.name)
+    if not column.name or not (_is_time(column, queries.batch) or by_clock):
         raise SqlValidationError(
             f"{name} needs a time attribute, but {to_sql(arguments[0])} is {time.type}"
         )
     lengths = [length_ms(queries, each, name) for each in arguments[1:]]
     slide_ms = lengths[0] if name == "HOP" else 0
-    spec = WindowSpec(_KINDS[name], column.name, lengths[-1], slide_ms, grouped=True)
+    spec = WindowSpec(
+        _KINDS[name],
+        column.name,
+        lengths[-1],
+        slide_ms,
+        grouped=True,
+        processing_time=by_clock,
+    )
     check_lengths(spec, name)
     made = windowed(rel, spec, column)
     kept = made.columns[:-3]
@@ -83,9 +100,18 @@ def find_group_window(
     borders = (
         Column("$window_start", start.type),
         Column("$window_end", end.type),
-        Column("$window_time", last.type.with_nullable(True)),
+        Column("$window_time", last.type.with_nullable(not by_clock)),
     )
     window = Window(rel, spec, (*kept, *borders))
     names = tuple(each.name for each in borders)
     added = Scope((*scope.sources, Source(None, names, borders)))
     return GroupWindow(window, added, call, names)
+
+
+def _is_time(column: Column, batch: bool) -> bool:
+    """Return whether old windows can be by a column: as in Flink also by what is computed of event
+    time, such as its sum with an interval; in a batch by any timestamp of milliseconds."""
+    kind = column.type
+    if batch:
+        return isinstance(kind, AnyTimestampType) and kind.precision <= 3
+    return attribute_of(kind) == "rowtime"

@@ -34,7 +34,6 @@ from headrace.sql.resolve.calls import call_name
 from headrace.sql.resolve.scope import Scope, Source, unique_names
 from headrace.sql.types import (
     BIGINT,
-    AnyTimestampType,
     BooleanType,
     SqlType,
 )
@@ -281,9 +280,7 @@ class Grouping:
             "",
             function.name,
             tuple(self._input(each) for each in given.values),
-            without_attribute(
-                given.kind if function.python else self._fitted(given.kind, given.values, kept)
-            ),
+            given.kind if function.python else self._fitted(given.kind, given.values, kept),
             given.distinct and function.name not in ("MIN", "MAX"),
             kept,
             given.options,
@@ -297,11 +294,6 @@ class Grouping:
         if name is None:
             name = self.calls[call] = f"{PREFIX}a{len(self.calls)}"
         return name
-
-
-def without_attribute(kind: SqlType) -> SqlType:
-    """Return a type of values that are no longer the time of their rows."""
-    return kind.without_attribute() if isinstance(kind, AnyTimestampType) else kind
 
 
 def scope_of(rel: Rel) -> Scope:

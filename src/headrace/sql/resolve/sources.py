@@ -36,6 +36,8 @@ from headrace.sql.rel import (
 )
 from headrace.sql.resolve.calls import call_name
 from headrace.sql.resolve.scope import Scope, Source, unique_names
+from headrace.sql.rules.time_attributes import time_attribute
+from headrace.sql.rules.windows import with_window_aggregates
 from headrace.sql.types import (
     INT,
     AnyTimestampType,
@@ -56,6 +58,9 @@ _WINDOWS: dict[str, tuple[WindowKind, tuple[str, ...]]] = {
     "SESSION": ("SESSION", ("DATA", "TIMECOL", "GAP")),
 }
 """The window functions, and the names of their arguments."""
+
+BORDER_NAMES = ("window_start", "window_end", "window_time")
+"""The columns that window functions add."""
 
 _CALLS = (exp.Anonymous, exp.Dot, FunctionCall)
 """Trees of calls of table functions."""
@@ -176,6 +181,8 @@ class SourceResolver:
         rel, default = self._rows(node)
         alias = node.args.get("alias")
         names = tuple(column.name for column in rel.columns)
+        if isinstance(rel, Window):
+            names = (*names[:-3], *BORDER_NAMES)  # ambiguous where the rows have such a column
         if alias is None:
             return rel, Source(default, names, rel.columns)
         given = [each.name for each in alias.args.get("columns") or ()]
@@ -241,7 +248,15 @@ class SourceResolver:
             raise SqlValidationError(f"{name} needs {' and '.join(required)}")
         size_ms = lengths.get("SIZE", lengths.get("GAP", 0))
         slide_ms = lengths.get("SLIDE", lengths.get("STEP", 0))
-        spec = WindowSpec(kind, time.name, size_ms, slide_ms, lengths.get("OFFSET", 0), keys)
+        spec = WindowSpec(
+            kind,
+            time.name,
+            size_ms,
+            slide_ms,
+            lengths.get("OFFSET", 0),
+            keys,
+            processing_time=is_processing_time(rel, time.name),
+        )
         check_lengths(spec, name)
         return windowed(rel, spec, time)
 
@@ -313,7 +328,7 @@ def windowed(rel: Rel, spec: WindowSpec, time: Column) -> Window:
     assert isinstance(time.type, AnyTimestampType)
     border = TimestampType(3, nullable=False)
     kept = [column.name for column in rel.columns]
-    *_, start, end, last = unique_names([*kept, "window_start", "window_end", "window_time"])
+    *_, start, end, last = unique_names([*kept, *BORDER_NAMES])
     added = (
         Column(start, border),
         Column(end, border),
@@ -338,13 +353,16 @@ def check_lengths(spec: WindowSpec, name: str) -> None:
         )
 
 
-def is_time(column: Column, batch: bool) -> bool:
+def is_processing_time(rel: Rel, name: str) -> bool:
+    """Return whether a column is the processing time of its rows."""
+    return time_attribute(with_window_aggregates(rel), name) == "proctime"
+
+
+def is_time(rel: Rel, column: Column, batch: bool) -> bool:
     """Return whether windows can be by a column: in a batch, any timestamp of milliseconds."""
-    if getattr(column.type, "attribute", None) == "proctime":
-        refuse("a window by processing time", column.name)
     if batch and isinstance(column.type, AnyTimestampType):
         return column.type.precision <= 3
-    return column.is_time_attribute
+    return time_attribute(with_window_aggregates(rel), column.name) is not None
 
 
 def _time_column(rel: Rel, node: exp.Expr | None, name: str, batch: bool) -> Column:
@@ -357,9 +375,11 @@ def _time_column(rel: Rel, node: exp.Expr | None, name: str, batch: bool) -> Col
             f"{name}: there is no column {names[0]!r}",
             where={"columns": ", ".join(each.name for each in rel.columns)},
         )
-    if not is_time(column, batch):
+    if not is_time(rel, column, batch):
+        kind = column.type
+        shown = kind.without_attribute() if isinstance(kind, AnyTimestampType) else kind
         raise SqlValidationError(
-            f"{name} needs a time attribute, but {names[0]!r} is {column.type}",
+            f"{name} needs a time attribute, but {names[0]!r} is {shown}",
             hint="declare WATERMARK FOR the column in CREATE TABLE; a column that is computed from"
             " it is no time attribute",
         )

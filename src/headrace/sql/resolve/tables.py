@@ -11,6 +11,7 @@ from headrace.sql.convert import Converter
 from headrace.sql.expressions import Expression
 from headrace.sql.rel import Calc, Column, Columns, Rel, Scan, Watermark, reference
 from headrace.sql.resolve.scope import Scope, Source
+from headrace.sql.rules.time_attributes import time_attribute
 from headrace.sql.statements import (
     ComputedColumn,
     MetadataColumn,
@@ -105,6 +106,11 @@ def with_watermark(
         SqlValidationError: there is no such column, or a type is wrong.
     """
     name = watermarked_column(rel, watermark).name
+    if time_attribute(rel, name) == "proctime":
+        raise SqlValidationError(
+            f"WATERMARK FOR {name}: processing time has no watermarks",
+            hint="rows of processing time are never late",
+        )
     expression = converter(scope_of(rel.columns)).expression(watermark.expression)
     if not isinstance(expression.type, AnyTimestampType) or expression.type.precision > 3:
         raise SqlValidationError(

@@ -14,6 +14,7 @@ from headrace.sql.rel import (
     Scan,
     SetOperation,
     StreamScan,
+    WindowAggregate,
 )
 
 ScanMode = Callable[[Scan], ChangelogMode]
@@ -37,6 +38,8 @@ def changelog_mode(rel: Rel, scan_mode: ScanMode, batch: bool) -> ChangelogMode:
         return scan_mode(rel)
     if isinstance(rel, StreamScan):
         return MODES[rel.gives]
+    if isinstance(rel, WindowAggregate):
+        return INSERTS if rel.emit is None else ChangelogMode.all()
     if isinstance(rel, ChangelogNormalize):
         return ChangelogMode.all()
     if isinstance(rel, Aggregate):

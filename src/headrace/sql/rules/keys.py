@@ -13,6 +13,7 @@ from headrace.sql.rel import (
     Sort,
     StreamScan,
     Watermark,
+    WindowAggregate,
 )
 from headrace.sql.types import CharacterType, IntegerType, SqlType, VarCharType
 
@@ -29,6 +30,9 @@ def upsert_keys(rel: Rel) -> Keys:
             return frozenset([frozenset(rel.primary_key)] if rel.primary_key else [])
         case ChangelogNormalize() | Aggregate():
             return frozenset([frozenset(rel.keys)])
+        case WindowAggregate():
+            names = (column.name for column, border in rel.borders if border != "time")
+            return frozenset(frozenset((*rel.keys, name)) for name in names)
         case Watermark() | Sort():
             return upsert_keys(rel.input)
         case Calc():
@@ -46,7 +50,7 @@ def keeps_updates_together(rel: Rel) -> bool:
             return rel.condition is None and keeps_updates_together(rel.input)
         case Watermark():
             return keeps_updates_together(rel.input)
-    return isinstance(rel, Scan | StreamScan | ChangelogNormalize | Aggregate)
+    return isinstance(rel, Scan | StreamScan | ChangelogNormalize | Aggregate | WindowAggregate)
 
 
 def _projected(rel: Calc) -> Keys:

@@ -48,11 +48,15 @@ def with_window_aggregates(rel: Rel) -> Rel:
     borders = {key: border for key, (window, border) in windows.items() if window == chosen}
     keys = tuple(key for key in rel.keys if key not in borders)
     spec = chosen.window
+    if spec.processing_time and isinstance(chosen, WindowAggregate):
+        return rel  # its windows are over: their rows are aggregated as all others
     if spec.kind == "SESSION" and not _has_sessions_of(chosen, keys):
         if _is_expanded(rel.input, chosen):
             refuse("an aggregation over SESSION by grouping sets of its keys")
         return rel  # an aggregation of rows that have their sessions
     before = _without_window(rel.input, chosen) if isinstance(chosen, Window) else None
+    if before is None and spec.processing_time:
+        return rel  # an aggregation of rows that have their windows
     columns = {column.name: column for column in rel.columns}
     made = WindowAggregate(
         rel.input if before is None else before,

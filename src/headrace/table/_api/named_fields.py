@@ -11,11 +11,10 @@ from sqlglot import exp
 from headrace.common import typeinfo as info
 from headrace.errors import SqlValidationError
 from headrace.sql.dialect.nodes import WindowBorder
-from headrace.sql.expressions import ColumnRef, Expression
-from headrace.sql.refusals import refuse
+from headrace.sql.expressions import Call, ColumnRef, Expression
 from headrace.sql.rel import Calc, Column, Rel, reference
 from headrace.sql.type_information import columns_of_info, plain
-from headrace.sql.types import SqlType, TimestampLtzType, TimestampType
+from headrace.sql.types import SqlType, TimeAttribute, TimestampLtzType, TimestampType
 from headrace.table._api.selecting import trees_of
 from headrace.table._planning.data_streams import TIMESTAMPS, Taken, scan_of
 
@@ -24,14 +23,16 @@ if TYPE_CHECKING:
     from headrace.table._planning.session import SqlSession
 
 _TIME = TimestampType(3)
+_PROCESSING_TIME = TimestampLtzType(3, "proctime")
 
 
 @dataclass(frozen=True)
 class NamedField:
-    """A column: ``field`` of the records, or the event time (None)."""
+    """A column: ``field`` of the records, or their event time or processing time."""
 
     name: str
-    field: str | None
+    field: str = ""
+    time: TimeAttribute | None = None
 
 
 def named_table(session: SqlSession, stream: DataStream, expressions: Iterable[Any]) -> Rel:
@@ -46,25 +47,33 @@ def named_table(session: SqlSession, stream: DataStream, expressions: Iterable[A
     by_name = composite and any(_names_a_field(tree, found) for tree in trees)
     read = _by_name if by_name else _by_place
     fields = read(trees, [*found])
-    timed = any(each.field is None for each in fields)
+    times = [each.time for each in fields if each.time is not None]
+    for time in _ATTRIBUTES.values():
+        if times.count(time) > 1:
+            raise SqlValidationError(f"a table has one .{time}, not {times.count(time)}")
+    timed = "rowtime" in times
     taken = Taken(
         tuple(
             (each.field, Column(each.name, _legacy(found[each.field])))
             for each in fields
-            if each.field is not None
+            if each.time is None
         ),
         _TIME if timed else None,
         watermarks=timed,
     )
     scan = scan_of(session, stream, taken)
-    if not timed:
+    if not times:
         return scan
     columns = {column.name: column for column in scan.columns}
     kind = _TIME if session.batch else replace(_TIME, attribute="rowtime")
-    values: list[Expression] = [
-        ColumnRef(kind, TIMESTAMPS) if each.field is None else reference(columns[each.name])
-        for each in fields
-    ]
+    values: list[Expression] = []
+    for each in fields:
+        if each.time == "proctime":
+            values.append(Call(_PROCESSING_TIME, "PROCTIME", ()))
+        elif each.time == "rowtime":
+            values.append(ColumnRef(kind, TIMESTAMPS))
+        else:
+            values.append(reference(columns[each.name]))
     return Calc(scan, tuple(each.name for each in fields), tuple(values))
 
 
@@ -78,8 +87,12 @@ def _by_name(trees: Sequence[exp.Expr], found: Sequence[str]) -> list[NamedField
     fields = []
     for tree in trees:
         named = tree.this if isinstance(tree, exp.Alias) else tree
-        if _is_time(named):
-            fields.append(NamedField(tree.alias or named.this.name, None))
+        time = _time_of(named)
+        if time is not None:
+            name = tree.alias or named.this.name
+            if time == "proctime" and name in found:
+                raise _replaces_field(name)
+            fields.append(NamedField(name, time=time))
         elif not isinstance(named, exp.Column):
             raise SqlValidationError(f"from_data_stream() takes names of fields, not {tree.sql()}")
         elif named.name not in found:
@@ -94,8 +107,11 @@ def _by_name(trees: Sequence[exp.Expr], found: Sequence[str]) -> list[NamedField
 def _by_place(trees: Sequence[exp.Expr], found: Sequence[str]) -> list[NamedField]:
     fields: list[NamedField] = []
     for tree in trees:
-        if _is_time(tree):
-            fields.append(NamedField(tree.this.name, None))
+        time = _time_of(tree)
+        if time is not None:
+            if time == "proctime" and len(fields) < len(found):
+                raise _replaces_field(tree.this.name)
+            fields.append(NamedField(tree.this.name, time=time))
         elif not isinstance(tree, exp.Column):
             raise SqlValidationError(
                 f"from_data_stream() takes names of columns, not {tree.sql()}",
@@ -110,12 +126,19 @@ def _by_place(trees: Sequence[exp.Expr], found: Sequence[str]) -> list[NamedFiel
     return fields
 
 
-def _is_time(tree: exp.Expr) -> bool:
-    if not isinstance(tree, WindowBorder):
-        return False
-    if tree.args["border"] != "ROWTIME":
-        refuse("processing time of a stream's records")
-    return True
+_ATTRIBUTES: dict[str, TimeAttribute] = {"ROWTIME": "rowtime", "PROCTIME": "proctime"}
+
+
+def _time_of(tree: exp.Expr) -> TimeAttribute | None:
+    """Return the time that ``.rowtime`` or ``.proctime`` names; None: it is a field."""
+    return _ATTRIBUTES.get(tree.args["border"]) if isinstance(tree, WindowBorder) else None
+
+
+def _replaces_field(name: str) -> SqlValidationError:
+    return SqlValidationError(
+        f"{name}.proctime is a column of its own: it can be in the place of no field",
+        hint="write it after the columns of all fields, with a name that no field has",
+    )
 
 
 def _legacy(kind: SqlType) -> SqlType:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.datastream._build.call_site import call_site
-from headrace.datastream._windows.session_assigners import EventTimeSessionWindows
+from headrace.datastream._windows.session_assigners import (
+    EventTimeSessionWindows,
+    ProcessingTimeSessionWindows,
+)
 from headrace.datastream.data_stream import DataStream
 from headrace.errors import SqlValidationError
 from headrace.operators.columns.accumulator import Accumulator, Aggregated
@@ -18,9 +21,10 @@ from headrace.operators.columns.count_windows import CountWindowSpec
 from headrace.operators.columns.group_aggregate import GroupAggregateSpec
 from headrace.operators.columns.set_operation import SetOperationSpec
 from headrace.operators.columns.sort import LimitSpec, SortSpec
-from headrace.operators.columns.time_sort import TimeSortSpec
+from headrace.operators.columns.time_sort import ClockSortSpec, TimeSortSpec
 from headrace.operators.columns.window_aggregate import WindowAggregateSpec
 from headrace.operators.columns.window_sessions import SessionAggregateSpec
+from headrace.operators.columns.window_updates import WindowUpdatesSpec
 from headrace.operators.columns.window_zones import LocalTime
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.layout import SQL_UIDS
@@ -53,15 +57,17 @@ from headrace.sql.rel import (
     Watermark,
     Window,
     WindowAggregate,
+    WindowSpec,
     arrow_schema,
     reference,
 )
 from headrace.sql.repeating import AssignedWindows, Correlated, GroupingSets, Unnested
 from headrace.sql.rules.changelog import INSERTS, changelog_mode
+from headrace.sql.rules.emit import EmitOptions, with_emit_strategies
 from headrace.sql.rules.normalize import with_normalized_sources
 from headrace.sql.rules.one_group import ALL, with_a_group, with_constant_key
 from headrace.sql.rules.sides import SIDE, with_side
-from headrace.sql.rules.time_order import check_time_order
+from headrace.sql.rules.time_order import time_order
 from headrace.sql.rules.windows import with_window_aggregates
 from headrace.sql.types import BOOLEAN, SqlType, TimestampLtzType
 from headrace.table._functions.asynchronous import AsyncImplementation, AsyncSettings
@@ -109,6 +115,7 @@ class Lowering:
         duplicates: bool = False,
         ttl_ms: int = 0,
         async_settings: AsyncSettings | None = None,
+        emit: EmitOptions | None = None,
     ) -> None:
         self._streams = streams
         self._batch = batch
@@ -116,6 +123,7 @@ class Lowering:
         self._duplicates = duplicates
         self.ttl_ms = ttl_ms
         self._async_settings = async_settings or AsyncSettings()
+        self._emit = EmitOptions() if emit is None else emit
         self._time_zone = time_zone
         self._made: dict[Rel, DataStream] = {}
         self._scans: dict[Scan, DataStream] = {}
@@ -129,6 +137,7 @@ class Lowering:
         rel = with_window_aggregates(rel)
         if self._batch:
             return rel
+        rel = with_emit_strategies(rel, self._emit)
         return with_normalized_sources(rel, self._streams.mode, self._duplicates)
 
     def lower(self, rel: Rel) -> DataStream:
@@ -208,6 +217,7 @@ class Lowering:
                 self._check_deterministic(rel, (rel.call,))
                 return self._repeated(rel.input, Correlated(rel, self._time_zone), "Correlate")
             case Window() if rel.window.kind != "SESSION":
+                self._check_clock(rel.window)
                 windows = AssignedWindows(rel, self._time_zone)
                 return self._repeated(rel.input, windows, "WindowTableFunction")
             case Window():
@@ -247,6 +257,8 @@ class Lowering:
                 refuse(f"the function {each} over rows that change, as it is not deterministic,")
 
     def _watermark(self, rel: Watermark) -> DataStream:
+        if self._batch:
+            return self.lower(rel.input)  # rows of a batch have no event time
         columns = rel.input.columns
         names, expressions = [c.name for c in columns], [*map(reference, columns)]
         delay_ms = constant_delay_ms(rel)
@@ -391,8 +403,10 @@ class Lowering:
         elif self.mode(rel.input) != INSERTS:
             refuse(f"{'ORDER BY' if rel.keys else 'LIMIT'} of rows that change in a stream")
         elif rel.keys:
-            check_time_order(rel)
-            spec = TimeSortSpec(rel.keys, schema)
+            by_clock = time_order(rel) == "proctime"
+            spec = (
+                ClockSortSpec(rel.keys[1:], schema) if by_clock else TimeSortSpec(rel.keys, schema)
+            )
         elif rel.limit is None:
             refuse("OFFSET without LIMIT in a stream")
         elif self.ttl_ms:
@@ -435,7 +449,9 @@ class Lowering:
         if not keys:
             before, keys = with_constant_key(before), (ALL,)
         columns = before.columns
-        timed = self._with_time(before, rel.window.time)
+        clock = window.processing_time
+        self._check_clock(window)
+        timed = self.lower(before) if clock else self._with_time(before, window.time)
         aggregates = self._aggregates(rel.calls, columns, retracts=given != INSERTS)
         results = {call.name for call in rel.calls}
         made = (
@@ -452,15 +468,30 @@ class Lowering:
             self._check_streaming()
             gap_ms = window.size_ms
             spec = SessionAggregateSpec(
-                keys, gap_ms, aggregates, *schemas, borders, retracts, local=zone
+                keys,
+                gap_ms,
+                aggregates,
+                *schemas,
+                borders,
+                retracts,
+                local=zone,
+                processing_time=clock,
+            )
+        elif rel.emit is not None:
+            spec = WindowUpdatesSpec(
+                keys, slices_of(rel, zone), aggregates, *schemas, borders, rel.emit, clock
             )
         else:
             slices = slices_of(rel, zone)
-            spec = WindowAggregateSpec(keys, slices, aggregates, *schemas, borders, retracts)
+            spec = WindowAggregateSpec(
+                keys, slices, aggregates, *schemas, borders, retracts, processing_time=clock
+            )
         keyed = timed.key_by(ByColumns(*keys))
         stream = keyed._add(spec, call_site(), "sql", inputs=keyed._keyed_edges())
+        emit = "" if rel.emit is None else f", emit=[{rel.emit}]"
         stream = stream.uid(self._operator_uid(rel)).set_description(
-            f"WindowAggregate({rel.window}, groupBy=[{', '.join(rel.keys)}], {_calls(rel.calls)})"
+            f"WindowAggregate({rel.window}, groupBy=[{', '.join(rel.keys)}], {_calls(rel.calls)}"
+            f"{emit})"
         )
         return self._select(stream, made, rel.columns)
 
@@ -493,6 +524,11 @@ class Lowering:
         if self._batch:
             refuse("SESSION in a batch")
 
+    def _check_clock(self, window: WindowSpec) -> None:
+        """Refuse windows by processing time in a batch, as Flink does."""
+        if self._batch and window.processing_time:
+            refuse("a window by processing time in a batch")
+
     def _with_time(self, rel: Rel, time: str) -> DataStream:
         """Return rows whose timestamps are those of a column; in a batch, those that have one."""
         names = tuple(column.name for column in rel.columns)
@@ -504,6 +540,7 @@ class Lowering:
     def _session_rows(self, rel: Window) -> DataStream:
         """Return the rows of sessions, which each session gives when it has ended."""
         self._check_streaming()
+        self._check_clock(rel.window)
         self._check_time_zone(rel.input.columns, rel.window.time)
         if self.mode(rel.input) != INSERTS:
             refuse("SESSION over rows that change")
@@ -515,8 +552,13 @@ class Lowering:
             len(rel.input.columns),
             isinstance(rel.columns[-1].type, TimestampLtzType),
         )
-        keyed = self._with_time(before, rel.window.time).key_by(ByColumns(*keys))
-        windowed = keyed.window(EventTimeSessionWindows(rel.window.size_ms))
+        if rel.window.processing_time:
+            timed = self.lower(before)
+            assigner: Any = ProcessingTimeSessionWindows(rel.window.size_ms)
+        else:
+            timed = self._with_time(before, rel.window.time)
+            assigner = EventTimeSessionWindows(rel.window.size_ms)
+        windowed = timed.key_by(ByColumns(*keys)).window(assigner)
         stream = windowed.apply(function).uid(self._operator_uid(rel)).name("WindowTableFunction")
         stream = stream.set_description(f"WindowTableFunction({rel.window})")
         return self._select(stream, rel.columns, rel.columns)

@@ -67,6 +67,7 @@ from headrace.table._planning.settings import SessionSettings
 from headrace.table._planning.sinks import TableSinks, required_of_result
 from headrace.table._planning.streams import TableStreams
 from headrace.table._planning.targets import PlannedInsert, Target
+from headrace.table._planning.windows import emit_options
 from headrace.table.result_kind import ResultKind
 from headrace.table.table_result import TableResult, content_of, done, text_result
 
@@ -578,6 +579,7 @@ class SqlSession:
             duplicates=options.read(self.env._configuration, DUPLICATES),
             ttl_ms=options.read(self.env._configuration, STATE_TTL),
             async_settings=AsyncSettings.of(self.env._configuration),
+            emit=emit_options(self.env._configuration),
         )
 
 

@@ -13,8 +13,9 @@ from headrace.operators.columns.records import ToRecordsSpec
 from headrace.sql.rel import Column, Columns, Rel, StreamScan, arrow_schema
 from headrace.sql.resolve.fitting import fitted
 from headrace.sql.rules.keys import upsert_keys
+from headrace.sql.rules.time_attributes import time_attribute
+from headrace.sql.rules.windows import with_window_aggregates
 from headrace.sql.statements import MetadataColumn, PhysicalColumn
-from headrace.sql.types import AnyTimestampType
 from headrace.table._planning.data_streams import check_metadata
 from headrace.table._types.type_info import ColumnWriters, type_info_of
 
@@ -38,7 +39,7 @@ def append_stream(session: SqlSession, rel: Rel) -> DataStream:
             hint="to_changelog_stream() gives rows with their kinds",
         )
     keeps_time = isinstance(rel, StreamScan)
-    return _records(stream, rel.columns, _event_time(rel.columns), keeps_time=keeps_time)
+    return _records(stream, rel.columns, _event_time(rel), keeps_time=keeps_time)
 
 
 def changelog_stream(
@@ -49,7 +50,7 @@ def changelog_stream(
     Raises:
         SqlValidationError: other changes are accepted, or the columns do not fit.
     """
-    time, dropped = _event_time(rel.columns), None
+    time, dropped = _event_time(rel), None
     key = None if schema is None else schema._primary_key
     if schema is not None:
         columns = _target_columns(rel.columns, schema)
@@ -111,12 +112,9 @@ def _records(
     return stream._add(spec, call_site(), "to_data_stream", kept_type=kept)
 
 
-def _event_time(columns: Columns) -> str | None:
-    times = [
-        each.name
-        for each in columns
-        if isinstance(each.type, AnyTimestampType) and each.type.attribute == "rowtime"
-    ]
+def _event_time(rel: Rel) -> str | None:
+    planned = with_window_aggregates(rel)
+    times = [each.name for each in rel.columns if time_attribute(planned, each.name) == "rowtime"]
     if len(times) > 1:
         raise SqlValidationError(
             "the table has more than one event time, and a record has one timestamp",

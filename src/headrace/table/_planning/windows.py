@@ -6,13 +6,24 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.common._options import catalogue as options
+from headrace.common._options.table import (
+    ALLOW_LATENESS,
+    EARLY_FIRE,
+    EARLY_FIRE_DELAY,
+    LATE_FIRE,
+    LATE_FIRE_DELAY,
+    STATE_TTL,
+)
 from headrace.common._windows import TimeWindow
+from headrace.common.configuration import Configuration
 from headrace.common.types import Row, RowKind, row_of
 from headrace.datastream.functions import WindowFunction
 from headrace.operators.columns.window_slices import SlicedWindows
 from headrace.operators.columns.window_zones import LocalTime
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import Border, WindowAggregate
+from headrace.sql.rules.emit import EmitOptions
 
 _MINUS = (RowKind.UPDATE_BEFORE, RowKind.DELETE)
 
@@ -30,9 +41,21 @@ def slices_of(rel: WindowAggregate, local: LocalTime | None) -> SlicedWindows:
     )
 
 
+def emit_options(configuration: Configuration) -> EmitOptions:
+    """Return when windows give results besides at their end."""
+    return EmitOptions(
+        options.read(configuration, EARLY_FIRE),
+        options.read(configuration, EARLY_FIRE_DELAY),
+        options.read(configuration, LATE_FIRE),
+        options.read(configuration, LATE_FIRE_DELAY),
+        options.read(configuration, ALLOW_LATENESS),
+        options.read(configuration, STATE_TTL),
+    )
+
+
 def check_aggregates(rel: WindowAggregate) -> None:
     """Refuse what depends on the order of all rows in windows that are put together of parts."""
-    if rel.window.kind in ("HOP", "CUMULATE") and not rel.attached:
+    if rel.window.kind in ("HOP", "CUMULATE") and not rel.attached and rel.emit is None:
         for call in rel.calls:
             if call.function in ("FIRST_VALUE", "LAST_VALUE"):
                 refuse(f"{call.function} in windows of {rel.window.kind}")

@@ -17,6 +17,12 @@ CREATE TABLE clicks (
 ) WITH ('connector' = 'filesystem', 'path' = '{data}/clicks.csv', 'format' = 'csv',
   'csv.null-literal' = '');
 
+CREATE TABLE timed (
+  id INT, name STRING, v INT, ts TIMESTAMP(3), pt AS PROCTIME(),
+  WATERMARK FOR ts AS ts - INTERVAL '5' SECOND
+) WITH ('connector' = 'filesystem', 'path' = '{data}/clicks.csv', 'format' = 'csv',
+  'csv.null-literal' = '');
+
 CREATE TABLE late_clicks (
   id INT, name STRING, v INT, ts TIMESTAMP(3),
   WATERMARK FOR ts AS ts - INTERVAL '5' SECOND

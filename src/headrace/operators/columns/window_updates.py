@@ -1,0 +1,291 @@
+"""Aggregation by key and window whose results are given early, and again for late rows.
+
+All windows of a key are one value of its state. Rows are added one by one, as a result after each
+row may be given. A result that has changed since it was given is given as an update.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from headrace.common._types.data import type_data
+from headrace.common.changelog_mode import ChangelogMode
+from headrace.common.watermark_strategy import MAX_WATERMARK
+from headrace.operators.columns.accumulator import Aggregated
+from headrace.operators.columns.aggregate_spec import AggregatesSpec
+from headrace.operators.columns.changes import Changes
+from headrace.operators.columns.emit_strategy import EmitStrategy
+from headrace.operators.columns.gathering import KeyedColumnOperator, retracted
+from headrace.operators.columns.group_rows import argument_rows
+from headrace.operators.columns.window_contents import Border, key_arrays
+from headrace.operators.columns.window_slices import SlicedWindows
+from headrace.operators.windows.general.operator import LATE_COUNTER
+from headrace.operators.windows.windowing import missing_timestamp_error
+from headrace.runtime.context import TaskContext
+from headrace.runtime.operator import NodeProgram, Operator, PushWatermark, Traits
+from headrace.runtime.state.backend import Timer
+from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from headrace.runtime.columns.batch import Columns
+
+    Array = np.ndarray[Any, Any]
+
+SLOT = RESERVED_NAMES + "window-updates"
+"""The state of a key: its windows, by their ends."""
+
+
+@dataclass
+class OpenWindow:
+    """A window of a key.
+
+    ``state``: the number of its rows, and the state of each accumulator. ``given``: the results
+    that were given last; None: none were. ``ended``: whether the result of its end was given.
+    ``due_ms``: when the next result is given by processing time.
+    """
+
+    state: list[Any]
+    given: list[Any] | None = None
+    ended: bool = False
+    due_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class WindowUpdatesSpec(AggregatesSpec):
+    """``schema``: of the input; ``result``: of keys, results and ``borders``. ``processing_time``:
+    the time of a row is that of the micro-batch in which it comes."""
+
+    keys: tuple[str, ...]
+    windows: SlicedWindows
+    aggregates: tuple[Aggregated, ...]
+    schema: Any
+    result: Any
+    borders: tuple[Border, ...]
+    emit: EmitStrategy
+    processing_time: bool = False
+    updates_before: bool = True
+    label = "WindowAggregate"
+
+    @cached_property
+    def traits(self) -> Traits:  # type: ignore[override]
+        """Results at an interval need the clock, also for windows of event time."""
+        return Traits(
+            keyed=True,
+            state=True,
+            event_timers=not self.processing_time,
+            processing_timers=self.processing_time or bool(self.emit.early_ms or self.emit.late_ms),
+            event_time=not self.processing_time,
+            takes_columns=True,
+            gives_columns=True,
+        )
+
+    @cached_property
+    def kind(self) -> str:  # type: ignore[override]
+        """The operator's kind in checkpoints."""
+        return f"{'processing-time-' if self.processing_time else ''}window-updates"
+
+    def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
+        """Return all kinds."""
+        return ChangelogMode.all()
+
+    def build(self) -> Operator:
+        return WindowUpdatesOperator(self)
+
+
+class WindowUpdatesOperator(KeyedColumnOperator):
+    """Gives what changes in the results of windows."""
+
+    def __init__(self, spec: WindowUpdatesSpec) -> None:
+        super().__init__(spec.schema)
+        self._spec, self._windows, self._emit = spec, spec.windows, spec.emit
+        self._accumulators = [each.accumulator for each in spec.aggregates]
+        self._keys: list[Any] = []
+        self._changes = Changes(spec.updates_before)
+
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
+        super().open(node, context, key_context)
+        assert context.states is not None, "windows are keyed"
+        context.states.declare(SLOT, VALUE, type_data("PICKLED_BYTE_ARRAY"))
+        self._late = context.get_metrics_group().counter(LATE_COUNTER)
+
+    def restore(self, state: Any | None) -> None:
+        """Drop what a failed task run has left."""
+        super().restore(state)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._keys, self._changes = [], Changes(self._spec.updates_before)
+
+    # Rows
+
+    def take(self, columns: Columns, codes: Array, distinct: list[Any]) -> None:
+        """Add rows to their windows, and take rows back."""
+        if not len(columns):
+            return
+        slices = self._windows.slices_of(self._times_of(columns))
+        values_of = argument_rows(columns.batch, self._spec.aggregates)
+        minus = retracted(columns)
+        for row, (code, start) in enumerate(zip(codes.tolist(), slices.tolist(), strict=True)):
+            sign = -1 if minus is not None and minus[row] else 1
+            self._add(distinct[code], self._windows.ends_of(start), values_of(row), sign)
+        self._give()
+
+    def _times_of(self, columns: Columns) -> Array:
+        import numpy as np
+
+        if self._spec.processing_time:
+            return np.full(len(columns), self.key_context.now_ms, np.int64)
+        if columns.times is None or columns.times.null_count:
+            raise missing_timestamp_error()
+        times: Array = columns.times.to_numpy()
+        return times
+
+    def _add(
+        self, key: Any, ends: Iterable[int], values: Sequence[tuple[Any, ...] | None], sign: int
+    ) -> None:
+        reached = self._reached()
+        backend, lateness_ms = self.key_context.backend, self._emit.lateness_ms
+        windows: dict[int, OpenWindow] = backend.enter(key).setdefault(SLOT, {})
+        is_late = False
+        for end in ends:
+            if end - 1 + lateness_ms <= reached:
+                is_late = True
+                continue
+            window = windows.get(end)
+            if window is None:
+                window = windows[end] = OpenWindow([0, *(e.zero() for e in self._accumulators)])
+                self._set_timer(key, end - 1)
+                self._set_timer(key, end - 1 + lateness_ms)
+            self._change(window.state, values, sign)
+            if not window.ended and end - 1 <= reached:
+                self._note(key, end, window)  # a window whose first rows are late has no end
+                continue
+            delay_ms = self._emit.late_ms if window.ended else self._emit.early_ms
+            if delay_ms == 0:
+                self._note(key, end, window)
+            elif delay_ms is not None and window.due_ms is None:
+                self._set_due(key, window, self.key_context.now_ms + delay_ms)
+        if not windows:
+            del backend.enter(key)[SLOT]
+        if is_late and not any(end - 1 + lateness_ms > reached for end in ends):
+            self._late.inc()
+        backend.changed(key)
+
+    def _change(
+        self, state: list[Any], values: Sequence[tuple[Any, ...] | None], sign: int
+    ) -> None:
+        state[0] += sign
+        for number, (each, given) in enumerate(zip(self._accumulators, values, strict=True), 1):
+            if given is not None:
+                change = each.add if sign > 0 else each.retract
+                state[number] = change(state[number], given)
+
+    # Time: by the clock, all moments before the present one are over
+
+    def _reached(self) -> int:
+        """Return up to which time windows have ended."""
+        context = self.key_context
+        progress = context.now_ms - 1 if self._spec.processing_time else context.watermark
+        return self._windows.reached(progress)
+
+    def _set_timer(self, key: Any, time: int) -> None:
+        """Set the timer of a window's last moment."""
+        local, backend = self._windows.local, self.key_context.backend
+        over = time if local is None else local.over_at(time)
+        if self._spec.processing_time:
+            backend.processing_timers.register(Timer(min(over + 1, MAX_WATERMARK), key))
+        else:
+            backend.event_timers.register(Timer(min(over, MAX_WATERMARK), key))
+
+    def _set_due(self, key: Any, window: OpenWindow, due_ms: int) -> None:
+        window.due_ms = due_ms
+        self.key_context.backend.processing_timers.register(Timer(due_ms, key))
+
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
+        """Give the results of a key that are due, and remove the windows that have ended."""
+        key, backend = timer.key, self.key_context.backend
+        entry = backend.enter(key)
+        windows: dict[int, OpenWindow] = entry.get(SLOT, {})
+        reached = self._reached()
+        for end in sorted(windows):
+            window = windows[end]
+            if not is_event_time and window.due_ms is not None:
+                self._give_if_due(key, end, window)
+            if end - 1 <= reached and not window.ended:
+                window.ended, window.due_ms = True, None
+                self._note(key, end, window)
+            if end - 1 + self._emit.lateness_ms <= reached:
+                del windows[end]
+        if not windows:
+            entry.pop(SLOT, None)
+        backend.changed(key)
+
+    def _give_if_due(self, key: Any, end: int, window: OpenWindow) -> None:
+        now_ms, due_ms = self.key_context.now_ms, window.due_ms
+        delay_ms = self._emit.late_ms if window.ended else self._emit.early_ms
+        if due_ms is None or due_ms > now_ms or not delay_ms:
+            return
+        self._note(key, end, window)
+        self._set_due(key, window, due_ms + ((now_ms - due_ms) // delay_ms + 1) * delay_ms)
+
+    # Results
+
+    def _note(self, key: Any, end: int, window: OpenWindow) -> None:
+        """Note what has changed since the results of a window were given."""
+        after = self._results(end, window.state) if window.state[0] > 0 else None
+        before, window.given = window.given, after
+        if after is not None and before is not None and self._same(before, after):
+            window.given = before
+            return
+        self._changes.add(len(self._keys), before, after)
+        self._keys.append(key)
+
+    def _same(self, one: list[Any], other: list[Any]) -> bool:
+        """Return whether aggregates are the same; the time of a result is no part of them."""
+        count = len(self._accumulators)
+        return one[:count] == other[:count]
+
+    def _results(self, end: int, state: list[Any]) -> list[Any]:
+        parts = zip(self._accumulators, state[1:], strict=True)
+        return [
+            *(each.result(part) for each, part in parts),
+            *(self._border(each, end) for each in self._spec.borders),
+        ]
+
+    def _border(self, border: Border, end: int) -> int:
+        import numpy as np
+
+        if border == "end":
+            return end
+        if border == "time" and self._spec.processing_time:
+            return self.key_context.now_ms
+        find = self._windows.starts_of if border == "start" else self._windows.last_moments
+        return int(find(np.array([end], np.int64))[0])
+
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
+        """Give what timers have noted, before the watermark."""
+        self._give()
+        push_watermark(watermark, idle)
+
+    def complete(self) -> None:
+        """Give what is left."""
+        self._give()
+
+    def _give(self) -> None:
+        import pyarrow as pa
+
+        if not self._keys:
+            return
+        fields = [*self._spec.result][: len(self._spec.keys)]
+        arrays = key_arrays(self._keys, len(fields), self._spec.result)
+        keys = pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
+        changes = self._changes
+        self._forget()
+        if changes.rows:
+            self.outputs.columns(changes.columns(keys, self._spec))

@@ -1,0 +1,77 @@
+"""Which columns are the time of their rows.
+
+A type says so, too, but as in Flink it goes on saying so of what is computed: of
+``ts + INTERVAL '1' SECOND``, of ``MAX(ts)``. Such values are no time by which rows come.
+"""
+
+from __future__ import annotations
+
+from headrace.sql.expressions import Call, ColumnRef
+from headrace.sql.rel import (
+    Calc,
+    ChangelogNormalize,
+    Column,
+    Correlate,
+    Expand,
+    Rel,
+    Scan,
+    Sort,
+    StreamScan,
+    Union,
+    Unnest,
+    Watermark,
+    Window,
+    WindowAggregate,
+)
+from headrace.sql.types import TimeAttribute, attribute_of
+
+
+def time_attribute(rel: Rel, name: str) -> TimeAttribute | None:
+    """Return which time of its rows a column is; None: it is none."""
+    match rel:
+        case Scan() | StreamScan():
+            return attribute_of(_column(rel, name).type)
+        case Watermark():
+            if name == rel.column:
+                return attribute_of(_column(rel, name).type)
+            return time_attribute(rel.input, name)
+        case Calc():
+            return _calculated(rel, name)
+        case Window():
+            is_time = name == rel.columns[-1].name
+            return time_attribute(rel.input, rel.window.time if is_time else name)
+        case WindowAggregate():
+            borders = {column.name: border for column, border in rel.borders}
+            return attribute_of(_column(rel, name).type) if borders.get(name) == "time" else None
+        case Expand() if name in (*rel.copies, rel.number):
+            return None
+        case Unnest() | Correlate() if name in [each.name for each in rel.added]:
+            return None
+        case Expand() | Unnest() | Correlate() | Sort() | ChangelogNormalize():
+            return time_attribute(rel.input, name)
+        case Union():
+            return _of_all(rel, name)
+    return None
+
+
+def _calculated(rel: Calc, name: str) -> TimeAttribute | None:
+    expression = dict(zip(rel.names, rel.expressions, strict=True))[name]
+    match expression:
+        case ColumnRef():
+            declared = attribute_of(expression.type)
+            if declared and attribute_of(_column(rel.input, expression.name).type) is None:
+                return declared  # a stream's records get their event time here
+            return time_attribute(rel.input, expression.name)
+        case Call(function="PROCTIME"):
+            return "proctime"
+    return None
+
+
+def _of_all(rel: Union, name: str) -> TimeAttribute | None:
+    place = [column.name for column in rel.columns].index(name)
+    found = {time_attribute(part, part.columns[place].name) for part in rel.parts}
+    return found.pop() if len(found) == 1 else None
+
+
+def _column(rel: Rel, name: str) -> Column:
+    return next(each for each in rel.columns if each.name == name)
