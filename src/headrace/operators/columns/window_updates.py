@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from headrace.common._types.data import type_data
 from headrace.common.changelog_mode import ChangelogMode
@@ -41,9 +41,8 @@ SLOT = RESERVED_NAMES + "window-updates"
 """The state of a key: its windows, by their ends."""
 
 
-@dataclass
-class OpenWindow:
-    """A window of a key.
+class OpenWindow(TypedDict):
+    """A window of a key; in the state it is a plain dictionary.
 
     ``state``: the number of its rows, and the state of each accumulator. ``given``: the results
     that were given last; None: none were. ``ended``: whether the result of its end was given.
@@ -51,9 +50,9 @@ class OpenWindow:
     """
 
     state: list[Any]
-    given: list[Any] | None = None
-    ended: bool = False
-    due_ms: int | None = None
+    given: list[Any] | None
+    ended: bool
+    due_ms: int | None
 
 
 @dataclass(frozen=True)
@@ -159,17 +158,19 @@ class WindowUpdatesOperator(KeyedColumnOperator):
                 continue
             window = windows.get(end)
             if window is None:
-                window = windows[end] = OpenWindow([0, *(e.zero() for e in self._accumulators)])
+                state = [0, *(each.zero() for each in self._accumulators)]
+                window = OpenWindow(state=state, given=None, ended=False, due_ms=None)
+                windows[end] = window
                 self._set_timer(key, end - 1)
                 self._set_timer(key, end - 1 + lateness_ms)
-            self._change(window.state, values, sign)
-            if not window.ended and end - 1 <= reached:
+            self._change(window["state"], values, sign)
+            if not window["ended"] and end - 1 <= reached:
                 self._note(key, end, window)  # a window whose first rows are late has no end
                 continue
-            delay_ms = self._emit.late_ms if window.ended else self._emit.early_ms
+            delay_ms = self._emit.late_ms if window["ended"] else self._emit.early_ms
             if delay_ms == 0:
                 self._note(key, end, window)
-            elif delay_ms is not None and window.due_ms is None:
+            elif delay_ms is not None and window["due_ms"] is None:
                 self._set_due(key, window, self.key_context.now_ms + delay_ms)
         if not windows:
             del backend.enter(key)[SLOT]
@@ -204,7 +205,7 @@ class WindowUpdatesOperator(KeyedColumnOperator):
             backend.event_timers.register(Timer(min(over, MAX_WATERMARK), key))
 
     def _set_due(self, key: Any, window: OpenWindow, due_ms: int) -> None:
-        window.due_ms = due_ms
+        window["due_ms"] = due_ms
         self.key_context.backend.processing_timers.register(Timer(due_ms, key))
 
     def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
@@ -215,10 +216,10 @@ class WindowUpdatesOperator(KeyedColumnOperator):
         reached = self._reached()
         for end in sorted(windows):
             window = windows[end]
-            if not is_event_time and window.due_ms is not None:
+            if not is_event_time and window["due_ms"] is not None:
                 self._give_if_due(key, end, window)
-            if end - 1 <= reached and not window.ended:
-                window.ended, window.due_ms = True, None
+            if end - 1 <= reached and not window["ended"]:
+                window["ended"], window["due_ms"] = True, None
                 self._note(key, end, window)
             if end - 1 + self._emit.lateness_ms <= reached:
                 del windows[end]
@@ -227,8 +228,8 @@ class WindowUpdatesOperator(KeyedColumnOperator):
         backend.changed(key)
 
     def _give_if_due(self, key: Any, end: int, window: OpenWindow) -> None:
-        now_ms, due_ms = self.key_context.now_ms, window.due_ms
-        delay_ms = self._emit.late_ms if window.ended else self._emit.early_ms
+        now_ms, due_ms = self.key_context.now_ms, window["due_ms"]
+        delay_ms = self._emit.late_ms if window["ended"] else self._emit.early_ms
         if due_ms is None or due_ms > now_ms or not delay_ms:
             return
         self._note(key, end, window)
@@ -238,10 +239,10 @@ class WindowUpdatesOperator(KeyedColumnOperator):
 
     def _note(self, key: Any, end: int, window: OpenWindow) -> None:
         """Note what has changed since the results of a window were given."""
-        after = self._results(end, window.state) if window.state[0] > 0 else None
-        before, window.given = window.given, after
+        after = self._results(end, window["state"]) if window["state"][0] > 0 else None
+        before, window["given"] = window["given"], after
         if after is not None and before is not None and self._same(before, after):
-            window.given = before
+            window["given"] = before
             return
         self._changes.add(len(self._keys), before, after)
         self._keys.append(key)
