@@ -110,3 +110,18 @@ def test_a_statement_gives_the_same_table_however_it_is_run(
     ]
     for how in hows:
         assert folded(run_pipeline(made, **how)["found"]) == expected, (name, how)
+
+
+@settings(max_examples=examples(10), deadline=None)
+@given(
+    st.sampled_from(sorted(QUERIES)), ROWS, st.booleans(), st.lists(st.integers(1, 6), min_size=1)
+)
+def test_changes_add_up_to_the_answer_over_the_rows_so_far(
+    name: str, rows: list[Any], mini: bool, cuts: list[int]
+) -> None:
+    """After each micro-batch, with a restart in other key groups before it."""
+    how: dict[str, Any] = {"backends": "paged", "restarts": "savepoint", "key_groups": 3}
+    read = min(sum(cuts), len(rows))
+    made = program(QUERIES[name], rows, mini)
+    found = run_pipeline(made, cuts=cuts, micro_batches=len(cuts), regroup=[(5, 2)], **how)["found"]
+    assert folded(found) == of_duckdb(QUERIES[name], rows[:read])

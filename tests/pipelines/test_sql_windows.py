@@ -74,8 +74,17 @@ def small_pieces(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def stream_of(
-    rows: list[Any], window: str, group: str, calls: str, delay_ms: int, combining: bool = True
+    rows: list[Any],
+    window: str,
+    group: str,
+    calls: str,
+    delay_ms: int | None,
+    combining: bool = True,
 ) -> DataStream:
+    """``delay_ms``: None: some rows have a watermark, which is their time."""
+    delayed = "CASE WHEN n > 1 THEN rt END"
+    if delay_ms is not None:
+        delayed = f"rt - INTERVAL '0.{delay_ms:03}' SECOND"
     options = {**SETTINGS, "headrace.combining.enabled": str(combining).lower()}
     env = StreamExecutionEnvironment(Configuration.from_dict(options))
     table_env = StreamTableEnvironment.create(env)
@@ -87,7 +96,7 @@ def stream_of(
     table_env.execute_sql(f"""
         CREATE TABLE t (
             k STRING, n INT, w STRING, m BIGINT, rt AS TO_TIMESTAMP_LTZ(m, 3),
-            WATERMARK FOR rt AS rt - INTERVAL '0.{delay_ms:03}' SECOND
+            WATERMARK FOR rt AS {delayed}
         ) WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'json')""")
     keys = f"{group}, " if group else ""
     of_rows = SESSIONS if window == "session" else WINDOWS[window][0]
@@ -170,6 +179,20 @@ def test_late_rows_are_the_same_in_one_phase_and_in_two(
     for row, count in row_by_row.items():
         without[(row[0], *row[2:])] += count
     assert (without, late) == one
+
+
+@settings(max_examples=examples(10), deadline=None)
+@given(st.sampled_from(sorted(WINDOWS)), ROWS, cuts)
+def test_watermarks_of_single_rows_make_the_same_rows_late(
+    window: str, rows: list[Any], cuts: list[int]
+) -> None:
+    def outcome(**how: Any) -> tuple[Any, Any]:
+        found = run_pipeline(stream_of(rows, window, "k", "COUNT(*)", None), **how)
+        late = sum(count for name, count in found.counters.items() if "Late" in str(name))
+        return shown(found.only), late
+
+    how: dict[str, Any] = {"backends": "paged", "restarts": "savepoint"}
+    assert outcome(cuts=cuts, **how) == outcome()
 
 
 def sessions(rows: list[Any]) -> Counter[tuple[Any, ...]]:

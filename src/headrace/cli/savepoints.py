@@ -213,6 +213,8 @@ def show(url: Folder, as_json: AsJson = False) -> None:
         records, timers = operator["states-count"], operator["timers-count"]
         counts = f"{records:,} records of state, {timers:,} timers"
         typer.echo(f"operator {operator['name']!r} (uid={uid}): {counts}")
+        if operator["description"]:
+            typer.echo(f"  {operator['description']}")
         for state in operator["states"]:
             declared = "no type" if state["type"] is None else type_text(state["type"])
             typer.echo(f"  {state['name']} ({state['kind']}): {declared}")
@@ -267,6 +269,7 @@ def _summary(url: str, manifest: Manifest) -> dict[str, Any]:
                 "id": entry.id,
                 "name": entry.name,
                 "uid": entry.uid,
+                "description": entry.description,
                 "key-groups": entry.key_groups,
                 "states-count": counts.get(("states", entry.id), 0),
                 "timers-count": counts.get(("timers", entry.id), 0),

@@ -147,12 +147,18 @@ class TimestampsOperator(Operator, WatermarkOutput):
                 # A watermark comes after the record that caused it.
                 self._generator.on_event(value, timestamp, self)
 
+        def push_before_late(value: Any, timestamp: int | None, node: Any = node) -> None:
+            if timestamp is not None and self._generator.makes_late(timestamp):
+                self._generator.on_periodic_emit(self)
+            push(value, timestamp)
+
+        pushed = push_before_late if hasattr(self._generator, "makes_late") else push
         if self._timeout_ms is None:
-            return push
+            return pushed
 
         def push_active(value: Any, timestamp: int | None) -> None:
             self._last_record_ms = self.key_context.now_ms
-            push(value, timestamp)
+            pushed(value, timestamp)
 
         return push_active
 

@@ -70,6 +70,6 @@ class StatementSet:
     def attach_as_datastream(self) -> None:
         """Add the statements to the job that ``StreamExecutionEnvironment.execute`` starts."""
         inserts, self._inserts = self._inserts, []
-        self._session.add_sinks(inserts)
+        self._session.attach(inserts)
 
     compile_plan = unsupported_method("plans are not stored; a job's state has ids of its own")

@@ -6,6 +6,7 @@ import json
 import shutil
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ from headrace.runners.spark.checkpoint.requests import (
     open_requests,
     put_answer,
 )
-from headrace.runtime.savepoint.folder import write_savepoint
+from headrace.runtime.savepoint.folder import read_manifest, write_manifest, write_savepoint
 from headrace.state import SavepointWriter
 from tests.goldens import state
 
@@ -180,6 +181,14 @@ def test_savepoints_are_listed_and_shown(saved: Path) -> None:
     for each in operator["states"]:
         declared = "no type" if each["type"] is None else type_text(each["type"])
         assert f"  {each['name']} ({each['kind']}): {declared}\n" in text
+
+
+def test_what_an_operator_computes_is_shown(saved: Path) -> None:
+    manifest = read_manifest(str(saved))
+    (operator,) = manifest.operators
+    described = replace(operator, description="GroupAggregate(groupBy=[k])")
+    write_manifest(replace(manifest, operators=(described,)), str(saved))
+    assert "  GroupAggregate(groupBy=[k])\n" in told("savepoints", "show", str(saved))
 
 
 @pytest.mark.parametrize(

@@ -465,15 +465,22 @@ class SqlSession:
 
     def add_sinks(self, inserts: Sequence[PlannedInsert]) -> list[str]:
         """Add sinks to the job, and return the names of the tables."""
-        sinks = self._sinks()
-        for each in inserts:
-            sinks.add(each)
+        _add_sinks(self._sinks(self._lowering()), inserts)
         return [each.target.full_name for each in inserts]
 
-    def _sinks(self) -> TableSinks:
+    def attach(self, inserts: Sequence[PlannedInsert]) -> None:
+        """Add sinks to the program, whose streams they share operators with."""
+        _add_sinks(self._sinks(self._of_program()), inserts)
+
+    def _of_program(self) -> Lowering:
+        if self._shared is None:
+            self._shared = self._lowering()
+        return self._shared
+
+    def _sinks(self, lowering: Lowering) -> TableSinks:
         configuration = self.env._configuration
         return TableSinks(
-            self._lowering(),
+            lowering,
             batch=self.batch,
             time_zone=self.time_zone,
             materialize=options.read(configuration, UPSERT_MATERIALIZE),
@@ -485,10 +492,9 @@ class SqlSession:
 
         Streams of one program share operators: equal plans are one stream.
         """
-        if self._shared is None:
-            self._shared = self._lowering()
-        rel = self._shared.planned(rel)
-        return self._shared.lower(rel), self._shared.mode(rel)
+        lowering = self._of_program()
+        rel = lowering.planned(rel)
+        return lowering.lower(rel), lowering.mode(rel)
 
     def _explain(self, explained: parsed.Explain) -> str:
         statement = explained.statement
@@ -521,7 +527,7 @@ class SqlSession:
     def explain_inserts(self, inserts: Sequence[PlannedInsert], details: Sequence[str] = ()) -> str:
         """Return the plans of INSERTs, and of the job that they are together."""
         mode = self._lowering().mode if _CHANGELOG_MODE in details else None
-        rels = [self._sinks().plan(each).rel for each in inserts]
+        rels = [self._sinks(self._lowering()).plan(each).rel for each in inserts]
         plans = [
             explain_sink(each.target.full_name, rel, mode)
             for each, rel in zip(inserts, rels, strict=True)
@@ -592,6 +598,11 @@ def _catalog_store(configuration: Configuration) -> FileCatalogStore | None:
             f"{CATALOG_STORE.key} is file, and {CATALOG_STORE_PATH.key} is missing"
         )
     return FileCatalogStore(path)
+
+
+def _add_sinks(sinks: TableSinks, inserts: Sequence[PlannedInsert]) -> None:
+    for each in inserts:
+        sinks.add(each)
 
 
 _CHANGELOG_MODE = "CHANGELOG_MODE"

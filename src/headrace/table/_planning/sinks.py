@@ -68,7 +68,7 @@ class TableSinks:
         """Write the rows of a plan into its table."""
         plan, name = self.plan(insert), insert.target.name
         stream = self._lowering.lower_required(plan.rel, plan.required, name, self._drops_nulls)
-        self._with_changes(stream, plan).sink_to(plan.sink)
+        self._with_changes(stream, plan, name).sink_to(plan.sink)
 
     def plan(self, insert: PlannedInsert) -> SinkPlan:
         """Return what an INSERT means for its table.
@@ -122,7 +122,7 @@ class TableSinks:
         )
         return SinkPlan(rel, sink, changes, key, required)
 
-    def _with_changes(self, stream: DataStream, plan: SinkPlan) -> DataStream:
+    def _with_changes(self, stream: DataStream, plan: SinkPlan, table: str) -> DataStream:
         schema, changes = arrow_schema(plan.rel.columns), plan.changes
         if changes.materialized:
             keyed = stream.key_by(ByColumns(*plan.primary_key))
@@ -133,7 +133,8 @@ class TableSinks:
             columns = [*plan.primary_key, "", *(changes.upsert_key or ("",))]
             names = [each.name for each in plan.rel.columns]
             places = (str(names.index(each)) if each else "" for each in columns)
-            uid = self._lowering.uid_of_rows(plan.rel, "materialize", plan.sink.locator, *places)
+            target = plan.sink.locator or table
+            uid = self._lowering.uid_of_rows(plan.rel, "materialize", target, *places)
             return made.uid(uid)
         if changes.updates_before == "kept":
             return stream

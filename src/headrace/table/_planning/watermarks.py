@@ -81,7 +81,10 @@ def with_options_of_table(strategy: WatermarkStrategy, rel: Rel) -> WatermarkStr
 
 
 class RowWatermarks(WatermarkGenerator):
-    """The greatest value of the watermark column; NULLs do not count."""
+    """The greatest value of the watermark column; NULLs do not count.
+
+    It is emitted before each row that it makes late, so that a row is late wherever rows are cut.
+    """
 
     def __init__(self) -> None:
         self._greatest_ms: int | None = None
@@ -90,6 +93,10 @@ class RowWatermarks(WatermarkGenerator):
         found = _milliseconds(event[WATERMARK])
         if found is not None and (self._greatest_ms is None or found > self._greatest_ms):
             self._greatest_ms = found
+
+    def makes_late(self, timestamp: int) -> bool:
+        """Return whether a row is late, of which the timestamp operator asks."""
+        return self._greatest_ms is not None and timestamp <= self._greatest_ms
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         if self._greatest_ms is not None:

@@ -273,3 +273,42 @@ def test_catalogs_are_stored_for_later_sessions(tmp_path: Path) -> None:
     assert second.list_tables() == ["t"]
     with pytest.raises(ConfigurationError, match="is missing"):
         environment(**{"table.catalog-store.kind": "file"})
+
+
+def test_inserts_that_are_attached_share_the_operators_of_the_program(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    env = StreamExecutionEnvironment(Configuration.from_dict({"execution.target": "local"}))
+    t_env = StreamTableEnvironment.create(env)
+    query = "SELECT k, COUNT(*) AS c FROM (VALUES ('a'), ('a')) AS t(k) GROUP BY k"
+    t_env.to_changelog_stream(t_env.sql_query(query)).print()
+    for name in ("x", "y"):
+        t_env.execute_sql(
+            f"CREATE TABLE {name} (k STRING, c BIGINT) WITH"
+            f" ('connector' = 'print', 'print-identifier' = '{name}')"
+        )
+        attached = t_env.create_statement_set()
+        attached.add_insert_sql(f"INSERT INTO {name} {query}")
+        attached.attach_as_datastream()
+    env.execute()
+    printed = capsys.readouterr().out
+    assert re.findall(r"^(x|y).*\+U\[a, 2\]$", printed, re.MULTILINE) == ["x", "y"]
+    assert printed.count("+U[a,2]") == 1
+
+
+def test_tables_that_keep_the_rows_of_one_query_keep_them_apart(
+    t_env: TableEnvironment, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inserts = t_env.create_statement_set()
+    for name in ("x", "y"):
+        t_env.execute_sql(
+            f"CREATE TABLE {name} (c BIGINT, k STRING, PRIMARY KEY (c) NOT ENFORCED) WITH"
+            f" ('connector' = 'print', 'print-identifier' = '{name}')"
+        )
+        inserts.add_insert_sql(
+            f"INSERT INTO {name} SELECT COUNT(*), k FROM (VALUES ('a'), ('b')) AS t(k)"
+            " GROUP BY k ON CONFLICT DO DEDUPLICATE"
+        )
+    inserts.execute().wait()
+    printed = capsys.readouterr().out
+    assert re.findall(r"^(x|y).*\+U\[1, b\]$", printed, re.MULTILINE) == ["x", "y"]
