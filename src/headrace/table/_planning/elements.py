@@ -53,7 +53,7 @@ def rows_of_elements(
     for each in elements:
         values = [each] if single and not isinstance(each, tuple) else values_of(each, kind.names)
         pairs = zip(kind.field_types(), values, strict=True)
-        rows.append([_value(field, value) for field, value in pairs])
+        rows.append([arrow_value(field, value) for field, value in pairs])
     return columns_of(kind), rows
 
 
@@ -62,7 +62,7 @@ def columns_of(kind: RowType) -> Columns:
     return tuple(Column(field.name, to_sql(field.data_type)) for field in kind)
 
 
-def _value(kind: DataType, value: Any) -> Any:
+def arrow_value(kind: DataType, value: Any) -> Any:
     """Return a value as Arrow takes it."""
     if value is None:
         return None
@@ -75,16 +75,16 @@ def _value(kind: DataType, value: Any) -> Any:
             return value // datetime.timedelta(milliseconds=1)
         case RowType():
             pairs = zip(kind, values_of(value, kind.names), strict=True)
-            return {field.name: _value(field.data_type, each) for field, each in pairs}
+            return {field.name: arrow_value(field.data_type, each) for field, each in pairs}
         case MultisetType():
             return value
         case ArrayType():
-            return [_value(kind.element_type, each) for each in value]
+            return [arrow_value(kind.element_type, each) for each in value]
         case MapType():
             key, item = kind.key_type, kind.value_type
-            return [(_value(key, one), _value(item, each)) for one, each in value.items()]
+            return [(arrow_value(key, one), arrow_value(item, each)) for one, each in value.items()]
         case UserDefinedType():
-            return _value(kind.sql_type(), kind.serialize(value))
+            return arrow_value(kind.sql_type(), kind.serialize(value))
     return bytes(value) if isinstance(value, bytearray) else value
 
 
