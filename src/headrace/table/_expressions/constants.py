@@ -13,7 +13,7 @@ from headrace.errors import PlanError
 from headrace.sql.dialect.nodes import ValueLiteral
 from headrace.sql.refusals import refuse
 from headrace.table._expressions.trees import CONSTANT, constant, interval, type_name
-from headrace.table._planning.elements import arrow_value
+from headrace.table._types.arrow_values import arrow_value
 from headrace.table._types.data_types import (
     ArrayType,
     CharType,
