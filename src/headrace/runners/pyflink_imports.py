@@ -22,7 +22,7 @@ PYFLINK_VERSION = "2.3.0"
 """The version of PyFlink whose names are provided."""
 
 _ROOT = "pyflink"
-_MIRRORED_PACKAGES = ("common", "datastream", "metrics", "table")
+_MIRRORED_PACKAGES = ("common", "datastream", "metrics", "table", "util")
 """Packages with the same path in Headrace."""
 
 _JVM = "Flink's JVM is not there"
@@ -36,7 +36,6 @@ _REASONS = {
     "pyflink_callback_server": _JVM,
     "shell": "run `python` and import headrace",
     "testing": "headrace.testing has what tests of jobs need",
-    "util": _JVM,
     "ml": "Flink ML is a library of its own, on the Table API",
 }
 

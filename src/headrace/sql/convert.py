@@ -192,6 +192,9 @@ class Converter:
         assert isinstance(kind, DateType | TimeType | TimestampType)
         return literals.time(text, kind)
 
+    def _value_literal(self, node: exp.Expr) -> Expression:
+        return Literal(self.sql_type(node.args["to"]), node.args["this"])
+
     def _interval(self, node: exp.Expr) -> Expression:
         unit = node.args["unit"]
         if isinstance(unit, exp.IntervalSpan):
@@ -448,6 +451,7 @@ _READERS: dict[str, Callable[[Converter, Any], Expression]] = {
     "Null": Converter._null,
     "HexString": Converter._hex,
     "TypedLiteral": Converter._typed_literal,
+    "ValueLiteral": Converter._value_literal,
     "Interval": Converter._interval,
     "Paren": Converter._paren,
     "Add": Converter._add,

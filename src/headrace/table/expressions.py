@@ -10,11 +10,11 @@ from headrace.sql.dialect.nodes import Descriptor
 from headrace.sql.parsing import parse_expression
 from headrace.table._api.selecting import RANGE, WITH_COLUMNS, WITHOUT_COLUMNS
 from headrace.table._expressions import trees
+from headrace.table._expressions.constants import literal
 from headrace.table._expressions.json import clause
 from headrace.table._expressions.symbols import JsonOnNull, TimePointUnit
-from headrace.table._expressions.trees import CALLED, CONSTANT, SQL, tree_of
+from headrace.table._expressions.trees import CALLED, SQL, tree_of
 from headrace.table._types.data_types import DataType
-from headrace.table._types.sql import to_sql
 from headrace.table.expression import Expression
 
 __all__ = [
@@ -52,20 +52,12 @@ def col(name: str) -> Expression[Any]:
 
 def lit(v: Any, data_type: DataType | None = None) -> Expression[Any]:
     """Return a constant, of the type of its value unless one is given."""
-    if data_type is None:
-        return Expression(trees.constant(v))
-    return Expression(_typed(trees.constant(v), data_type))
+    return Expression(literal(v, data_type))
 
 
 def null_of(data_type: DataType) -> Expression[Any]:
     """Return NULL of a type."""
-    return Expression(_typed(exp.Null(), data_type))
-
-
-def _typed(value: exp.Expr, data_type: DataType) -> exp.Expr:
-    made = exp.Cast(this=value, to=trees.type_name(to_sql(data_type)))
-    made.meta[CONSTANT] = True
-    return made
+    return Expression(literal(None, data_type))
 
 
 def range_(start: str | int, end: str | int) -> Expression[Any]:

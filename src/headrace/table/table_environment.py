@@ -11,7 +11,13 @@ from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.errors import SqlValidationError
 from headrace.sql.aggregates.table import AGGREGATES, find_aggregate
-from headrace.sql.catalog.objects import CatalogFunction, CatalogTable, PlanView, kind_of
+from headrace.sql.catalog.objects import (
+    CatalogDescription,
+    CatalogFunction,
+    CatalogTable,
+    PlanView,
+    kind_of,
+)
 from headrace.sql.refusals import refuse
 from headrace.table._api.values import table_of_trees
 from headrace.table._catalogs.catalog import Catalog
@@ -308,7 +314,8 @@ class TableEnvironment:
 
     def register_catalog(self, catalog_name: str, catalog: Catalog) -> None:
         """Add a catalog of another environment."""
-        self._session.catalogs.register_catalog(catalog_name, catalog._catalog)
+        given = CatalogDescription()  # its options are those of the other environment
+        self._session.catalogs.register_catalog(catalog_name, catalog._catalog, given)
 
     def get_catalog(self, catalog_name: str) -> Catalog | None:
         """Return a catalog; None: there is none of the name."""

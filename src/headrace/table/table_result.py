@@ -105,7 +105,14 @@ class TableResult:
                     print(row[0])
                 return
             texts = self._texts(rows)
-            print_rows(self._columns, self._changes, texts, print, self._max_width)
+            print_rows(
+                self._columns,
+                self._changes,
+                texts,
+                print,
+                self._max_width,
+                by_type=self._is_query,
+            )
 
     def _take(self) -> CloseableIterator:
         if self._taken:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headrace.common._unsupported import unsupported
 from headrace.common.types import Row, RowKind
 from headrace.table._types import in_streams as in_streams
 from headrace.table._types.arrow import create_arrow_schema, from_arrow_type, to_arrow_type
@@ -70,6 +71,10 @@ __all__ = [
     "_infer_schema_from_data", "_infer_type", "_merge_type", "create_arrow_schema",
     "from_arrow_type", "to_arrow_type",
 ]  # fmt: skip
+
+_JAVA = "there is no JVM that has the type"
+_from_java_data_type = unsupported("headrace.table.types._from_java_data_type", _JAVA)
+_to_java_data_type = unsupported("headrace.table.types._to_java_data_type", _JAVA)
 
 
 class DataTypes:

@@ -25,7 +25,6 @@ DEVIATIONS = {
     "columns/conditions_and_nulls": "CASE of texts that are never NULL may be NULL here",
     "creating/a_statement_makes_a_table": "a schema does not show formulas of computed columns",
     "creating/from_elements_with_intervals": "an interval has no precision",
-    "results/print_of_a_batch": "the columns are as wide as their values",
     "streams/upserts": "PyFlink does not read the mode where no schema is given",
     "windows/tumbling": "borders of windows are NOT NULL, and their names count from 1",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -64,9 +65,7 @@ def test_functions_get_the_files_of_the_environment(tmp_path: Path) -> None:
     t_env.add_python_file(str(tmp_path / "added_by_tables.py"))
 
     def twice(number: int) -> int:
-        from added_by_tables import twice
-
-        return int(twice(number))
+        return int(import_module("added_by_tables").twice(number))
 
     t_env.create_temporary_system_function("twice", udf(twice, result_type=DataTypes.BIGINT()))
     table = t_env.from_elements([(4,)], ["a"])

@@ -20,6 +20,15 @@ class TypedLiteral(exp.Cast):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "to": True}
 
 
+class ValueLiteral(exp.Expression, exp.Condition):
+    """A constant of a program: ``this`` its value as Arrow takes it, ``to`` its ``TypeName``.
+
+    Values with parts are tuples: of elements, of fields, of pairs of key and value.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": False, "to": True}
+
+
 class TableArgument(exp.Expression):
     """``TABLE t PARTITION BY a ORDER BY b`` as an argument; ``this``: a Table or a Subquery."""
 
@@ -89,5 +98,6 @@ Generator.TRANSFORMS.update(
         FunctionCall: _function_call,
         TypeName: lambda generator, node: str(node.this),
         TypedLiteral: _typed_literal,
+        ValueLiteral: lambda generator, node: str(node.args.get("this")),
     }
 )

@@ -13,6 +13,7 @@ from headrace.sql.dialect.nodes import (
     FunctionCall,
     TypedLiteral,
     TypeName,
+    ValueLiteral,
     WindowBorder,
 )
 from headrace.table._expressions.trees import CALLED, CONSTANT, SQL
@@ -196,6 +197,14 @@ def _joined(name: str) -> Callable[[exp.Expr], str]:
     return text
 
 
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, str):
+        return "'{}'".format(value.replace("'", "''"))
+    return "null" if value is None else str(value)
+
+
 def _alias(tree: exp.Expr) -> str:
     names = tree.meta.get("names", (tree.alias,))
     shown = "".join(f", '{name}'" for name in names)
@@ -256,6 +265,7 @@ _SPECIAL: dict[type[exp.Expr], Callable[[exp.Expr], str]] = {
     exp.Window: lambda tree: f"over({summary(tree.this)}, {summary(tree.args['alias'])})",
     TypeName: lambda tree: str(tree.this),
     TypedLiteral: lambda tree: str(tree.this.this),
+    ValueLiteral: lambda tree: _shown(tree.args["this"]),
     WindowBorder: lambda tree: f"{tree.args['border'].lower()}({summary(tree.this)})",
     FunctionCall: lambda tree: _text(tree.this.name, tree.expressions),
 }

@@ -45,6 +45,10 @@ def constant(value: Any) -> exp.Expr:
             return exp.Literal.string(value)
         case bytes() | bytearray():
             return exp.HexString(this=value.hex())
+        case datetime.datetime(tzinfo=zone) if zone is not None:
+            return constant(value.astimezone().replace(tzinfo=None))  # as this process reads it
+        case datetime.time(tzinfo=zone) if zone is not None:
+            raise UnsupportedError(f"the constant {value} has a time zone, and TIME has none")
         case datetime.datetime():
             text = value.isoformat(" ")
             digits = len(text.partition(".")[2])

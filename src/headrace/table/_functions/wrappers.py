@@ -21,6 +21,7 @@ from headrace.table._functions.implementation import PythonImplementation
 from headrace.table._functions.tables import TableImplementation
 from headrace.table._functions.vectorised import VectorisedImplementation
 from headrace.table._types.data_types import DataType
+from headrace.table._types.hints import result_of_hints
 from headrace.table._types.rows import RowType
 from headrace.table._types.sql import sql_type_of
 from headrace.table.expression import Expression
@@ -107,6 +108,8 @@ class UserDefinedScalarFunctionWrapper(UserDefinedFunctionWrapper):
         name: str | None,
     ) -> None:
         super().__init__(func, input_types, func_type, deterministic, name)
+        if result_type is None and func_type == "general":
+            result_type = result_of_hints(func)
         if not isinstance(result_type, DataType | str):
             raise TypeError(
                 f"Invalid returnType: returnType should be DataType or str but is {result_type}"

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from headrace.sql.rel import Columns
 from headrace.sql.types import (
     BooleanType,
-    CharacterType,
     DateType,
     DecimalType,
     IntegerType,
@@ -26,9 +25,10 @@ _KIND = "op"
 
 
 def widths_of(columns: Columns, kinds: bool, max_width: int = MAX_WIDTH) -> list[int]:
-    """Return the widths of columns while rows still come: by their types."""
+    """Return the widths of columns by their types: before rows come."""
     found = [
-        max(_display_width(column.name), _width_of(column.type, max_width)) for column in columns
+        max(_display_width(column.name), _width_of(column.type, max_width), len(NULL))
+        for column in columns
     ]
     return [len(_KIND), *found] if kinds else found
 
@@ -84,10 +84,16 @@ def print_rows(
     rows: Iterable[Sequence[str]],
     write: Callable[[str], object],
     max_width: int = MAX_WIDTH,
+    *,
+    by_type: bool | None = None,
 ) -> None:
-    """Print rows of texts and their number; the widths are those of the types if ``kinds``."""
+    """Print rows of texts and their number.
+
+    ``by_type``: whether the widths are those of the types, or those that the rows need; None:
+    those of the types if ``kinds``.
+    """
     count = 0
-    if kinds:
+    if kinds if by_type is None else by_type:
         table = Tableau(columns, kinds, widths_of(columns, kinds, max_width), write)
         for row in rows:
             if not count:
@@ -132,18 +138,17 @@ def _display_width(text: str) -> int:
 
 def _width_of(kind: SqlType, max_width: int) -> int:
     match kind:
-        case CharacterType():
-            return min(kind.length, max_width)
         case BooleanType():
-            return 7
+            return 5
         case IntegerType():
             return kind.digits + 1
         case DecimalType():
-            return kind.precision + 3
+            return kind.precision + 2
         case DateType():
             return 10
         case TimeType():
             return 8 if kind.precision == 0 else 9 + kind.precision
         case TimestampType() | TimestampLtzType():
-            return 19 if kind.precision == 0 else 20 + kind.precision
+            digits = -(-kind.precision // 3) * 3  # of milliseconds, of microseconds and so on
+            return 20 + digits if digits else 19
     return max_width
