@@ -35,6 +35,8 @@ from tests.differential.sql.run_corpus import (
     open_cases,
 )
 
+MODE = "streaming"
+
 Draw = tuple[Case, Answer]
 """A case, and what Flink answered."""
 
@@ -62,7 +64,7 @@ def answered_cases(*areas: str) -> list[Draw]:
     """The cases that run as a stream, which answer as Flink does."""
     still_open = open_cases()
     found: list[Draw] = []
-    for case, mode in chosen_cases([f"{area}/" for area in areas], "streaming"):
+    for case, mode in chosen_cases([f"{area}/" for area in areas], MODE):
         golden = goldens(case.area)[case.name, mode]
         if golden.keys() & {"rows", "printed"} and name_of(case, mode) not in still_open:
             found.append((case, golden))
@@ -105,7 +107,7 @@ def jobs_run(how: Mapping[str, Any]) -> Iterator[Seen]:
 def run_case(case: Case, how: Mapping[str, Any]) -> tuple[Answer, Seen]:
     """What a case answers when it is run in a way."""
     with TemporaryDirectory() as folder, jobs_run(how) as seen:
-        given = answer(environment(case, "streaming", "local"), case, Path(folder))
+        given = answer(environment(case, MODE, "local"), case, Path(folder), MODE)
     return given, seen
 
 

@@ -17,7 +17,7 @@ from headrace.runners.local import LocalRun
 from headrace.runtime.savepoint.records import decode_key
 from headrace.runtime.savepoint.savepoint import MemorySavepoint
 from headrace.table import StreamTableEnvironment
-from headrace.testing import ManualClock
+from headrace.testing import ManualClock, run_pipeline
 from headrace.testing import _pipeline as pipeline
 from headrace.testing._savepoints import stored
 from tests.pipelines.test_sql import folded
@@ -297,6 +297,31 @@ def test_settings_may_change(name: str, query: str, groups: tuple[int, int], fol
     savepoint = first.savepoint()
     then = Run(program(query, folder, settings=after), savepoint, groups=groups, now_ms=1000)
     assert folded(first.rows + then.to_end()) == folded(whole)
+
+
+@pytest.mark.parametrize("query", [GROUPED, BY_ROWS, WINDOWED], ids=["arrays", "rows", "windows"])
+@pytest.mark.parametrize("restarts", [True, "savepoint"])
+def test_settings_may_come_and_go(query: str, restarts: Any, folder: Path) -> None:
+    """At each restart on pages: also of key groups that have not been reached in between."""
+    settings = [
+        {"table.exec.state.ttl": "1 h"},
+        MINI,
+        {"table.exec.state.ttl": "1 d", **MINI},
+        {"table.exec.state.ttl": "2 h", "headrace.state.page-bytes": "200"},
+    ]
+    later = [program(query, folder, settings=each) for each in settings]
+    clock = ManualClock()
+    results = run_pipeline(
+        program(query, folder),
+        cuts=[9] * 12,
+        clock=lambda: clock.advance(1000),
+        backends="paged",
+        key_groups=7,
+        restarts=restarts,
+        successors=later,
+    )
+    assert results.micro_batches > 5
+    assert folded(results["found"]) == folded(Run(program(query, folder)).to_end())
 
 
 @pytest.mark.parametrize("query", [GROUPED, BY_ROWS], ids=["arrays", "rows"])
