@@ -206,3 +206,47 @@ def test_early_results_are_replaced_by_the_last_one(
     assert ended == expected("tumble", rows, times, now_ms)
     if delay == "0 s":
         assert left == expected("tumble", rows, times, 1 << 40)
+
+
+def test_early_results_come_at_intervals_of_the_clock() -> None:
+    query = (
+        "SELECT COUNT(*), TUMBLE_END(p, INTERVAL '0.020' SECOND) FROM t"
+        " GROUP BY TUMBLE(p, INTERVAL '0.020' SECOND)"
+    )
+    options = {
+        "table.exec.emit.early-fire.enabled": "true",
+        "table.exec.emit.early-fire.delay": "6 ms",
+    }
+    rows = [("a", 1)] * 12
+    found, times, _ = run(program(rows, query, **options), [2], cuts=[1] * 11)
+    assert [*times.values()] == [*range(4, 28, 2)]
+    shown = [(row.get_row_kind().name, row[0], ms(row[1])) for row in found]
+    # Results 6 ms and 12 ms after the first row, before the rows of these moments, and at the end;
+    # the next window is open when the input ends.
+    assert shown == [
+        ("INSERT", 3, 20),
+        ("UPDATE_BEFORE", 3, 20),
+        ("UPDATE_AFTER", 6, 20),
+        ("UPDATE_BEFORE", 6, 20),
+        ("UPDATE_AFTER", 8, 20),
+        ("INSERT", 3, 40),
+    ]
+
+
+@settings(max_examples=examples(5), deadline=None)
+@given(ROWS, steps, cuts)
+def test_rows_of_sessions(rows: Rows, moves: list[int], some: list[int]) -> None:
+    """Rows of the last moment of a session begin another one: it has ended before them."""
+    query = f"SELECT id, k, window_end FROM TABLE({WINDOWS['session']})"
+    found, times, now_ms = run(
+        program(rows, query), moves, cuts=some, backends="paged", restarts=True, key_groups=2
+    )
+    wanted = set()
+    for key in {key for key, _ in rows}:
+        at = sorted((times[each], each) for each, (k, _) in enumerate(rows) if k == key)
+        begins = [i for i, row in enumerate(at) if not i or row[0] - at[i - 1][0] >= 5]
+        for begin, stop in pairwise([*begins, len(at)]):
+            end = at[stop - 1][0] + 6
+            wanted |= {(each, key, end) for _, each in at[begin:stop] if end - 1 <= now_ms}
+    shown = [(each, key, ms(end)) for each, key, end in found]
+    assert sorted(shown) == sorted(wanted)

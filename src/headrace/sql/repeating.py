@@ -114,7 +114,10 @@ class AssignedWindows(BatchFunction):
                 known = np.flatnonzero(~np.asarray(at.is_null()))
                 moments = at.take(pa.array(known)).to_numpy()
             rows, start, end = windows_of(moments if local is None else local.of_moments(moments))
-            last = end - 1 if local is None else local.to_moments(end - 1)
+            if by_clock:
+                last = np.full(len(end), context.now_ms, np.int64)
+            else:
+                last = end - 1 if local is None else local.to_moments(end - 1)
             rows = known[rows]
             arrays = [*batch.take(pa.array(rows)).columns]
             arrays += [pa.array(start).cast(border), pa.array(end).cast(border)]

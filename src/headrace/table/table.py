@@ -365,10 +365,9 @@ class Table:
 
     def get_schema(self) -> TableSchema:
         """Return the names and types of the columns."""
-        from headrace.table._types.sql import from_sql
         from headrace.table.table_schema import TableSchema
 
-        return TableSchema(self._names, [from_sql(each.type) for each in self._columns])
+        return TableSchema._of_columns(self._columns)
 
     def get_resolved_schema(self) -> ResolvedSchema:
         """Return the columns."""

@@ -67,12 +67,9 @@ class TableResult:
 
     def get_table_schema(self) -> TableSchema:
         """Return the names and types of the columns."""
-        from headrace.table._types.sql import from_sql
         from headrace.table.table_schema import TableSchema
 
-        return TableSchema(
-            [each.name for each in self._columns], [from_sql(each.type) for each in self._columns]
-        )
+        return TableSchema._of_columns(self._columns)
 
     def get_result_kind(self) -> ResultKind:
         """Return whether there are rows."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headrace.sql.rel import Columns
 from headrace.table._types.data_types import DataType
 from headrace.table._types.rows import RowField, RowType
-from headrace.table._types.sql import to_sql
+from headrace.table._types.sql import from_sql, to_sql
 
 __all__ = ["TableSchema"]
 
@@ -24,9 +25,20 @@ class TableSchema:
         if len(self._names) != len(self._types):
             raise ValueError(f"{len(self._names)} names have {len(self._types)} types")
 
+        self._shown = [str(to_sql(each)) for each in self._types]
+
+    @classmethod
+    def _of_columns(cls, columns: Columns) -> TableSchema:
+        """Return the schema of a relation, which shows its time attributes."""
+        schema = cls([each.name for each in columns], [from_sql(each.type) for each in columns])
+        schema._shown = [str(each.type) for each in columns]
+        return schema
+
     def copy(self) -> TableSchema:
         """Return an equal schema."""
-        return TableSchema(self._names, self._types)
+        schema = TableSchema(self._names, self._types)
+        schema._shown = [*self._shown]
+        return schema
 
     def get_field_data_types(self) -> list[DataType]:
         """Return the types."""
@@ -57,10 +69,8 @@ class TableSchema:
         return RowType([*map(RowField, self._names, self._types)], nullable=False)
 
     def __repr__(self) -> str:
-        lines = [
-            f" |-- {name}: {to_sql(kind)}\n"
-            for name, kind in zip(self._names, self._types, strict=True)
-        ]
+        pairs = zip(self._names, self._shown, strict=True)
+        lines = [f" |-- {name}: {kind}\n" for name, kind in pairs]
         return "".join(["root\n", *lines])
 
     def __eq__(self, other: object) -> bool:

@@ -38,8 +38,10 @@ def time_attribute(rel: Rel, name: str) -> TimeAttribute | None:
         case Calc():
             return _calculated(rel, name)
         case Window():
-            is_time = name == rel.columns[-1].name
-            return time_attribute(rel.input, rel.window.time if is_time else name)
+            start, end, time = (each.name for each in rel.columns[-3:])
+            if name in (start, end):
+                return None
+            return time_attribute(rel.input, rel.window.time if name == time else name)
         case WindowAggregate():
             borders = {column.name: border for column, border in rel.borders}
             return attribute_of(_column(rel, name).type) if borders.get(name) == "time" else None

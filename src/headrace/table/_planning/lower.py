@@ -561,7 +561,12 @@ class Lowering:
         windowed = timed.key_by(ByColumns(*keys)).window(assigner)
         stream = windowed.apply(function).uid(self._operator_uid(rel)).name("WindowTableFunction")
         stream = stream.set_description(f"WindowTableFunction({rel.window})")
-        return self._select(stream, rel.columns, rel.columns)
+        if not rel.window.processing_time:
+            return self._select(stream, rel.columns, rel.columns)
+        *kept, time = rel.columns  # which is the present one
+        values = (*map(reference, kept), Call(time.type, "PROCTIME", ()))
+        projection = Projection(rel.columns, tuple(each.name for each in rel.columns), values)
+        return stream._add(CalcSpec(projection, arrow_schema(rel.columns)), call_site(), "sql")
 
 
 def _implementation(function: PythonFunction) -> AggregateImplementation:
