@@ -36,8 +36,11 @@ FOLDED = (
     "aggregate_of_a_call",
     "aggregate_of_rows",
     "aggregate_with_views",
+    "aggregates_without_names",
     "an_aggregate_function",
     "an_aggregate_function_in_sql",
+    "distinct_arguments",
+    "entries_removed_while_a_map_is_read",
     "flat_aggregate",
     "flat_aggregate_of_all_rows",
 )

@@ -32,7 +32,7 @@ from headrace.table.explain_detail import ExplainDetail
 from headrace.table.expression import Expression
 from headrace.table.module import ModuleEntry
 from headrace.table.statement_set import StatementSet
-from headrace.table.table import Table
+from headrace.table.table import PROCESS_TABLE_FUNCTIONS, Table
 from headrace.table.table_config import TableConfig
 from headrace.table.table_descriptor import TableDescriptor
 from headrace.table.table_result import TableResult
@@ -380,6 +380,7 @@ class TableEnvironment:
     drop_temporary_model = unsupported_method(_MODELS)
     create_model = unsupported_method(_MODELS)
     create_temporary_model = unsupported_method(_MODELS)
+    from_call = unsupported_method(PROCESS_TABLE_FUNCTIONS)  # a name of PyFlink after 2.3
     load_plan = unsupported_method(_PLANS)
     compile_plan_sql = unsupported_method(_PLANS)
     execute_plan = unsupported_method(_PLANS)
