@@ -27,6 +27,7 @@ DEVIATIONS = {
     "dict_for_map": "PyFlink cannot collect a map with NULL",
     "tuple_for_row": "a tuple may be a row, as in table functions",
     "dict_for_row": "a dict may be a row",
+    "an_asynchronous_function": "Flink gives rows that are called together the last one's values",
     "table_function_gives_none": "Flink names the column of a table that it knows to be empty",
 }
 

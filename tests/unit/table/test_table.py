@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from headrace.common.configuration import Configuration
+from headrace.common.typeinfo import Types
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.errors import SqlValidationError, UnsupportedError
 from headrace.table import (
@@ -19,6 +20,7 @@ from headrace.table import (
     EnvironmentSettings,
     ModuleEntry,
     Row,
+    Schema,
     StreamTableEnvironment,
     Table,
     TableDescriptor,
@@ -325,3 +327,26 @@ def test_a_plan_says_where_functions_of_users_are(table: Table) -> None:
     assert "PythonCalc(" in plan and "PythonGroupAggregate" not in plan
     every = udtf(lambda n: [n], result_types=["BIGINT"])
     assert "PythonCorrelate(call=" in table.join_lateral(every(col("a")).alias("x")).explain()
+
+
+def test_a_schema_computes_columns_of_fields_that_are_none() -> None:
+    configuration = Configuration()
+    configuration.set_string("execution.target", "local")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    stream_env = StreamTableEnvironment.create(env)
+    events = Types.ROW_NAMED(["name", "n", "left"], [Types.STRING(), Types.LONG(), Types.FLOAT()])
+    stream = env.from_collection([Row("a", 1, 0.5), Row("b", 2, 0.5)], events)
+    schema = (
+        Schema.new_builder()
+        .column_by_expression("moment", "TO_TIMESTAMP_LTZ(n * 1000, 3)")
+        .column("name", "STRING")
+        .watermark("moment", "moment - INTERVAL '3' SECOND")
+        .build()
+    )
+    table = stream_env.from_data_stream(stream, schema)
+    assert columns(table)[0].startswith("  `moment` TIMESTAMP_LTZ(3) *ROWTIME*")
+    found = table.select(col("name"), col("moment").cast(DataTypes.STRING()))
+    assert [tuple(row) for row in rows(found)] == [
+        ("a", "1970-01-01 00:00:01.000"),
+        ("b", "1970-01-01 00:00:02.000"),
+    ]

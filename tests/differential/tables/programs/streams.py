@@ -218,18 +218,3 @@ def stateful_on_both_sides(run: Any) -> None:
     sums = table.group_by(col("name")).select(col("name"), col("n").max.alias("n"))
     changes = tables.to_changelog_stream(sums)
     run.records(changes.map(lambda row: f"{row[0]}={row[1]}", Types.STRING()))
-
-
-def computed_from_fields_that_are_no_columns(run: Any) -> None:
-    env, tables = run.streams()
-    schema = (
-        Schema.new_builder()
-        .column_by_expression("at", "TO_TIMESTAMP_LTZ(n * 1000, 3)")
-        .column("name", "STRING")
-        .watermark("at", "at - INTERVAL '3' SECOND")
-        .build()
-    )
-    table = tables.from_data_stream(_events(env, timed=False), schema)
-    run.say(table.get_schema().get_field_names())
-    tables.create_temporary_view("t", table)
-    run.rows(tables.sql_query("SELECT name, CAST(at AS STRING) FROM t"))
