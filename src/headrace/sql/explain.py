@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from headrace.common.changelog_mode import ChangelogMode
+from headrace.sql.expressions import PythonCall, walk
 from headrace.sql.rel import (
     Aggregate,
     Calc,
@@ -48,7 +49,21 @@ def _lines(rel: Rel, mode: Mode | None, depth: int) -> Iterator[str]:
 
 
 def _name(rel: Rel) -> str:
-    return {Aggregate: "GroupAggregate", Scan: "TableScan"}.get(type(rel), type(rel).__name__)
+    name = {Aggregate: "GroupAggregate", Scan: "TableScan"}.get(type(rel), type(rel).__name__)
+    return f"Python{name}" if _calls_python(rel) else name
+
+
+def _calls_python(rel: Rel) -> bool:
+    """Return whether a relation calls functions of users."""
+    match rel:
+        case Calc():
+            computed = (
+                rel.expressions if rel.condition is None else (*rel.expressions, rel.condition)
+            )
+            return any(isinstance(each, PythonCall) for one in computed for each in walk(one))
+        case Aggregate() | WindowAggregate() | CountWindowAggregate():
+            return any(each.python is not None for each in rel.calls)
+    return isinstance(rel, Correlate)
 
 
 def _describe(rel: Rel) -> str:

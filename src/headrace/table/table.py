@@ -57,6 +57,7 @@ __all__ = [
     "WindowGroupedTable",
 ]
 
+PROCESS_TABLE_FUNCTIONS = "process table functions are not supported"
 _JOINS = "joins of tables are not supported"
 
 
@@ -323,8 +324,12 @@ class Table:
     right_outer_join = unsupported_method(_JOINS)
     full_outer_join = unsupported_method(_JOINS)
     over_window = unsupported_method("OVER windows are not supported")
-    to_changelog = unsupported_method("process table functions are not supported")
-    from_changelog = unsupported_method("process table functions are not supported")
+    to_changelog = unsupported_method(PROCESS_TABLE_FUNCTIONS)
+    from_changelog = unsupported_method(PROCESS_TABLE_FUNCTIONS)
+    # Names of PyFlink after 2.3
+    process = unsupported_method(PROCESS_TABLE_FUNCTIONS)
+    partition_by = unsupported_method(PROCESS_TABLE_FUNCTIONS)
+    as_argument = unsupported_method(PROCESS_TABLE_FUNCTIONS)
 
     # Results
 

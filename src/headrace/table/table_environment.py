@@ -30,8 +30,9 @@ from headrace.table._stream_conversions import StreamConversions
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.explain_detail import ExplainDetail
 from headrace.table.expression import Expression
+from headrace.table.module import ModuleEntry
 from headrace.table.statement_set import StatementSet
-from headrace.table.table import Table
+from headrace.table.table import PROCESS_TABLE_FUNCTIONS, Table
 from headrace.table.table_config import TableConfig
 from headrace.table.table_descriptor import TableDescriptor
 from headrace.table.table_result import TableResult
@@ -286,6 +287,25 @@ class TableEnvironment:
         """Return the names of the modules: core."""
         return ["core"]
 
+    def list_full_modules(self) -> list[ModuleEntry]:
+        """Return the modules: core, which is used."""
+        return [ModuleEntry(name, True) for name in self.list_modules()]
+
+    def use_modules(self, *module_names: str) -> None:
+        """Check the names of modules, of which there is only core.
+
+        Raises:
+            SqlValidationError: a name occurs twice, or there is no such module.
+            UnsupportedError: there are no names.
+        """
+        if not module_names:
+            refuse("the functions of no module")
+        for place, name in enumerate(module_names):
+            if name in module_names[:place]:
+                raise SqlValidationError(f"Module {name!r} appears more than once")
+            if name not in self.list_modules():
+                raise SqlValidationError(f"No module with name {name!r} exists")
+
     def get_current_catalog(self) -> str:
         """Return the name of the current catalog."""
         return self._session.catalogs.current_catalog
@@ -353,8 +373,6 @@ class TableEnvironment:
     create_java_temporary_system_function = unsupported_method(_JAVA)
     load_module = unsupported_method(_MODULES)
     unload_module = unsupported_method(_MODULES)
-    use_modules = unsupported_method(_MODULES)
-    list_full_modules = unsupported_method(_MODULES)
     list_materialized_tables = unsupported_method("materialized tables are not supported")
     list_models = unsupported_method(_MODELS)
     list_temporary_models = unsupported_method(_MODELS)
@@ -362,6 +380,7 @@ class TableEnvironment:
     drop_temporary_model = unsupported_method(_MODELS)
     create_model = unsupported_method(_MODELS)
     create_temporary_model = unsupported_method(_MODELS)
+    from_call = unsupported_method(PROCESS_TABLE_FUNCTIONS)  # a name of PyFlink after 2.3
     load_plan = unsupported_method(_PLANS)
     compile_plan_sql = unsupported_method(_PLANS)
     execute_plan = unsupported_method(_PLANS)

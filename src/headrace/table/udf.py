@@ -52,6 +52,9 @@ __all__ = [
     "udtf",
 ]
 
+_PROCESS = (
+    "process table functions are not supported: use to_data_stream() and KeyedProcessFunction"
+)
 _PANDAS = "udaf(f, func_type='pandas') wraps a function by itself"
 
 DelegatingPandasAggregateFunction = unsupported(
@@ -60,6 +63,19 @@ DelegatingPandasAggregateFunction = unsupported(
 PandasAggregateFunctionWrapper = unsupported(
     "headrace.table.udf.PandasAggregateFunctionWrapper", _PANDAS
 )
+
+# Names of PyFlink after 2.3
+ProcessTableFunction = unsupported("headrace.table.udf.ProcessTableFunction", _PROCESS)
+ProcessTableFunctionArgument = unsupported(
+    "headrace.table.udf.ProcessTableFunctionArgument", _PROCESS
+)
+ProcessTableFunctionArgumentTrait = unsupported(
+    "headrace.table.udf.ProcessTableFunctionArgumentTrait", _PROCESS
+)
+ProcessTableFunctionState = unsupported("headrace.table.udf.ProcessTableFunctionState", _PROCESS)
+table_arg = unsupported("headrace.table.udf.table_arg", _PROCESS)
+udptf = unsupported("headrace.table.udf.udptf", _PROCESS)
+value_state = unsupported("headrace.table.udf.value_state", _PROCESS)
 
 
 class DelegatingScalarFunction(ScalarFunction):

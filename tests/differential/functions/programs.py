@@ -4,6 +4,7 @@ Each gets a table environment, and gives a table or the result of a statement. `
 them, also with the first word of their imports changed.
 """
 
+import asyncio
 import datetime
 import decimal
 
@@ -12,6 +13,7 @@ from pyflink.table import DataTypes, ListView, MapView
 from pyflink.table.expressions import call, col, lit, with_columns
 from pyflink.table.udf import (
     AggregateFunction,
+    AsyncScalarFunction,
     ScalarFunction,
     TableAggregateFunction,
     TableFunction,
@@ -629,6 +631,66 @@ def aggregate_of_a_call(t_env):
 
 def aggregate_with_views(t_env):
     return view(t_env).select(udaf(Views())(col("a")).alias("x"))
+
+
+def aggregates_without_names(t_env):
+    pairs = udaf(CountAndSum())
+    return view(t_env).group_by((col("a") > 1).alias("k")).aggregate(pairs).select(col("*"))
+
+
+class Distinct(AggregateFunction):
+    """The different texts, in a MapView from whose iterators texts are removed."""
+
+    def create_accumulator(self):
+        return Row(MapView())
+
+    def accumulate(self, accumulator, *args):
+        accumulator[0][str(args[0])] = 1
+        keys = iter(accumulator[0].keys())
+        for key in keys:
+            if key == "2":
+                keys.remove()
+
+    def get_value(self, accumulator):
+        return ",".join(sorted(accumulator[0]))
+
+    def get_result_type(self):
+        return DataTypes.STRING()
+
+    def get_accumulator_type(self):
+        counts = DataTypes.MAP_VIEW(DataTypes.STRING(), DataTypes.BIGINT())
+        return DataTypes.ROW([DataTypes.FIELD("m", counts)])
+
+
+def entries_removed_while_a_map_is_read(t_env):
+    return view(t_env).select(udaf(Distinct())(col("a")).alias("x"))
+
+
+def distinct_arguments(t_env):
+    rows = [(1, 10, "Hi", 2.5), (1, 10, "Hi", None), (2, 10, "Hi", None)]
+    view(t_env, given=(VALUES[0], rows))
+    t_env.create_temporary_function("weighted", udaf(WeightedSum()))
+    return t_env.sql_query("SELECT weighted(DISTINCT a, b), weighted(a, b) FROM t")
+
+
+class Later(AsyncScalarFunction):
+    def open(self, function_context):
+        self.suffix = "!"
+
+    async def eval(self, value):
+        await asyncio.sleep(0.01)
+        return None if value is None else value + self.suffix
+
+
+def an_asynchronous_function(t_env):
+    later = udf(Later(), result_type=DataTypes.STRING())
+    upper = udf(lambda text: text and text.upper(), result_type=DataTypes.STRING())
+
+    @udf(result_type=DataTypes.BIGINT())
+    async def more(number):
+        return number + 1
+
+    return view(t_env).select(later(col("s")), later(upper(later(col("s")))), more(more(col("a"))))
 
 
 class TopTwo(TableAggregateFunction):

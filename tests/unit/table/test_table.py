@@ -7,15 +7,20 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from headrace.common.configuration import Configuration
+from headrace.common.typeinfo import Types
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.errors import SqlValidationError, UnsupportedError
 from headrace.table import (
     DataTypes,
     EnvironmentSettings,
+    ModuleEntry,
     Row,
+    Schema,
     StreamTableEnvironment,
     Table,
     TableDescriptor,
@@ -34,7 +39,7 @@ from headrace.table.expressions import (
     with_columns,
     without_columns,
 )
-from headrace.table.udf import udf
+from headrace.table.udf import udf, udtf
 from headrace.table.window import Session, Slide, Tumble
 
 
@@ -287,3 +292,61 @@ def test_windows_of_a_number_of_rows(t_env: TableEnvironment, tmp_path: Path) ->
         Tumble.over(row_interval(0)).on(col("p")).alias("w")
     with pytest.raises(SqlValidationError, match="the gap of a session is a time"):
         Session.with_gap(row_interval(2))
+
+
+def test_values_of_a_frame_are_those_of_their_types(t_env: TableEnvironment) -> None:
+    frame = pd.DataFrame({"a": np.int8([1]), "b": ["x"]})
+    fields = [DataTypes.FIELD("a", DataTypes.DOUBLE()), DataTypes.FIELD("b", DataTypes.STRING())]
+    made = t_env.from_pandas(frame, DataTypes.ROW(fields, False))
+    assert made.get_schema().to_row_data_type() == DataTypes.ROW(fields, False)
+    assert [tuple(row) for row in rows(made)] == [(1.0, "x")]
+    with pytest.raises(
+        TypeError, match=r"column 'a'.*\(int8\) does not become STRING: Expected a s"
+    ):
+        t_env.from_pandas(frame, [DataTypes.STRING(), DataTypes.STRING()])
+    with pytest.raises(TypeError, match="column 'b'"):
+        t_env.from_pandas(frame, [DataTypes.TINYINT(), DataTypes.INT()])
+    with pytest.raises(TypeError, match="1 columns are declared for 2"):
+        t_env.from_pandas(frame, [DataTypes.TINYINT()])
+
+
+def test_there_is_one_module(t_env: TableEnvironment) -> None:
+    assert t_env.list_full_modules() == [ModuleEntry("core", True)]
+    t_env.use_modules("core")
+    with pytest.raises(SqlValidationError, match="Module 'core' appears more than once"):
+        t_env.use_modules("core", "core")
+    with pytest.raises(SqlValidationError, match="No module with name 'hive' exists"):
+        t_env.use_modules("core", "hive")
+    with pytest.raises(UnsupportedError, match="the functions of no module"):
+        t_env.use_modules()
+
+
+def test_a_plan_says_where_functions_of_users_are(table: Table) -> None:
+    double = udf(lambda n: 2 * n, result_type="BIGINT")
+    plan = table.where(double(col("a")) > 2).group_by(col("b")).select(col("a").sum).explain()
+    assert "PythonCalc(" in plan and "PythonGroupAggregate" not in plan
+    every = udtf(lambda n: [n], result_types=["BIGINT"])
+    assert "PythonCorrelate(call=" in table.join_lateral(every(col("a")).alias("x")).explain()
+
+
+def test_a_schema_computes_columns_of_fields_that_are_none() -> None:
+    configuration = Configuration()
+    configuration.set_string("execution.target", "local")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    stream_env = StreamTableEnvironment.create(env)
+    events = Types.ROW_NAMED(["name", "n", "left"], [Types.STRING(), Types.LONG(), Types.FLOAT()])
+    stream = env.from_collection([Row("a", 1, 0.5), Row("b", 2, 0.5)], events)
+    schema = (
+        Schema.new_builder()
+        .column_by_expression("moment", "TO_TIMESTAMP_LTZ(n * 1000, 3)")
+        .column("name", "STRING")
+        .watermark("moment", "moment - INTERVAL '3' SECOND")
+        .build()
+    )
+    table = stream_env.from_data_stream(stream, schema)
+    assert columns(table)[0].startswith("  `moment` TIMESTAMP_LTZ(3) *ROWTIME*")
+    found = table.select(col("name"), col("moment").cast(DataTypes.STRING()))
+    assert [tuple(row) for row in rows(found)] == [
+        ("a", "1970-01-01 00:00:01.000"),
+        ("b", "1970-01-01 00:00:02.000"),
+    ]

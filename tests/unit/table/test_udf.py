@@ -95,6 +95,23 @@ def test_asynchronous_functions_are_not_vectorised() -> None:
             udf(made, result_type="INT", func_type="pandas")
 
 
+def test_process_table_functions_are_refused(t_env: TableEnvironment, table: Table) -> None:
+    from headrace.table import udf as functions
+
+    for refused in (
+        functions.udptf,
+        functions.ProcessTableFunction,
+        functions.table_arg,
+        functions.value_state,
+        table.process,
+        table.partition_by,
+        table.as_argument,
+        t_env.from_call,
+    ):
+        with pytest.raises(UnsupportedError, match="process table functions are not supported"):
+            refused("memory")
+
+
 # In a task
 
 

@@ -74,8 +74,30 @@ def rows_of_frame(frame: pd.DataFrame, schema: Any) -> tuple[Columns, Rows]:
         raise TypeError(f"a schema is a ROW type, names or types, not {schema!r}")
     kind = RowType([*map(RowField, names, types)])
     columns = columns_of(kind)
-    arrays = [
-        array.cast(to_arrow(column.type)).to_pylist()
-        for array, column in zip(table.columns, columns, strict=True)
+    if len(columns) != len(frame.columns):
+        raise TypeError(
+            f"{len(columns)} columns are declared for {len(frame.columns)} of the frame"
+        )
+    lists = [
+        _values_of_series(frame.iloc[:, place], column) for place, column in enumerate(columns)
     ]
-    return columns, [[*row] for row in zip(*arrays, strict=True)]
+    return columns, [[*row] for row in zip(*lists, strict=True)]
+
+
+def _values_of_series(series: pd.Series[Any], column: Column) -> list[Any]:
+    """Return the values of a column of a frame.
+
+    Raises:
+        TypeError: they are none of the column's type.
+    """
+    import pyarrow as pa
+
+    try:
+        made = pa.Array.from_pandas(series, type=to_arrow(column.type))
+    except (pa.ArrowException, OverflowError) as error:
+        raise TypeError(
+            f"column {column.name!r}: a pandas.Series ({series.dtype}) does not become"
+            f" {column.type.summary}: {error}"
+        ) from error
+    values: list[Any] = made.to_pylist()
+    return values

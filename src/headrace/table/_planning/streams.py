@@ -16,6 +16,7 @@ from headrace.sql.evaluate import compile_expressions
 from headrace.sql.functions.function import Session
 from headrace.sql.rel import Scan, StreamScan, Values, arrow_schema
 from headrace.table._connectors.connector import MetadataColumn, TableRequest, TableSource
+from headrace.table._connectors.legacy_options import with_present_names
 from headrace.table._connectors.registry import find_connector
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class TableStreams:
     def _source(self, scan: Scan) -> TableSource:
         found = self._sources.get(scan)
         if found is None:
-            options = dict(scan.options)
+            options = with_present_names(scan.table[-1], dict(scan.options))
             connector = find_connector(options.pop("connector", None), scan.table[-1], options)
             request = TableRequest(
                 scan.table[-1],

@@ -22,6 +22,7 @@ from pyflink.table.expressions import (
     with_columns,
     without_columns,
 )
+from pyflink.table.udf import udf
 
 
 def _people(run: Any) -> Any:
@@ -176,3 +177,25 @@ def collections(run: Any) -> None:
             col("pair").get(1),
         )
     )
+
+
+def plus_puts_texts_together(run: Any) -> None:
+    table = run.streaming().from_elements([("a", 1, 1.5)], ["a", "b", "c"])
+    run.rows(table.select(col("a") + col("b"), col("a") + 1.5, col("a") + col("c") + "x"))
+    run.rows(table.select(col("a") + lit(True)))
+    run.fails(lambda: table.select(col("b") + col("a")))
+    run.fails(lambda: table.select(lit(1) + col("a")))
+
+
+def functions_in_place_of_operators(run: Any) -> None:
+    tables = run.streaming()
+    minus_one = udf(lambda one, other: one + other - 1, result_type=DataTypes.BIGINT())
+    tables.create_temporary_system_function("plus", minus_one)
+    tables.create_temporary_system_function(
+        "greaterThan", udf(lambda one, other: one < other, result_type=DataTypes.BOOLEAN())
+    )
+    tables.create_temporary_function("minus", minus_one)
+    table = tables.from_elements([(1, 2), (4, 3)], ["a", "b"])
+    tables.create_temporary_view("t", table)
+    run.rows(table.where(col("a") > col("b")).select(col("a") + col("b"), col("a") - col("b")))
+    run.rows(tables.sql_query("SELECT a + b FROM t WHERE a > b"))

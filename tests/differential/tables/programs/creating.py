@@ -161,3 +161,9 @@ def from_elements_of_expressions(run: Any) -> None:
     run.schema(table)
     run.rows(table, sort=True)
     run.fails(lambda: t_env.from_elements([lit(1), 2]))
+
+
+def from_elements_with_decimals(run: Any) -> None:
+    kind = DataTypes.ROW([DataTypes.FIELD("d", DataTypes.DECIMAL(3, 1))])
+    given = ["1.25", "-1.25", "1.24999", "99.95", "1234.5", "0"]
+    run.rows(run.streaming().from_elements([(decimal.Decimal(each),) for each in given], kind))

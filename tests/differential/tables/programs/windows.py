@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyflink.table.expressions import col, lit
+from pyflink.table.expressions import col, lit, row_interval
 from pyflink.table.window import Session, Slide, Tumble
 
 LINES = [
@@ -91,3 +91,34 @@ def wrong_windows(run: Any) -> None:
     run.fails(lambda: clicks.window(window).group_by(col("w")).select(col("n").sum))
     other = Tumble.over(lit(10).seconds).on(col("ts")).alias("w")
     run.fails(lambda: clicks.window(other).group_by(col("who")).select(col("n").sum))
+
+
+def numbers_of_rows(run: Any) -> None:
+    tables = run.streaming()
+    (run.folder / "rows").mkdir()
+    (run.folder / "rows" / "a.csv").write_text("1,5\n1,6\n2,7\n1,8\n1,9\n2,1\n1,3\n")
+    tables.execute_sql(
+        "CREATE TABLE arrivals (k INT, n INT, p AS PROCTIME())"
+        f" WITH ('connector' = 'filesystem', 'path' = '{run.folder}/rows', 'format' = 'csv')"
+    )
+    rows = tables.from_path("arrivals")
+    two, three = row_interval(2), row_interval(3)
+    for length in (
+        Tumble.over(two),
+        Slide.over(three).every(two),
+        Slide.over(two).every(three),
+        Slide.over(three).every(row_interval(1)),
+    ):
+        windowed = rows.window(length.on(col("p")).alias("w"))
+        made = windowed.group_by(col("k"), col("w")).select(col("k"), col("n").sum, col("n").count)
+        run.rows(made, sort=True)
+        run.rows(windowed.group_by(col("w")).select(col("n").sum))
+    windowed = rows.window(Tumble.over(two).on(col("p")).alias("w"))
+    run.fails(lambda: windowed.group_by(col("w")).select(col("w").start))
+    run.fails(
+        lambda: (
+            rows.window(Tumble.over(two).on(col("n")).alias("w"))
+            .group_by(col("w"))
+            .select(col("n").sum)
+        )
+    )
