@@ -290,12 +290,6 @@ def show(statement: Show, manager: CatalogManager, types: Types) -> Listing:
             return Listing(("current catalog name",), ((manager.current_catalog,),))
         case "CURRENT DATABASE":
             return Listing(("current database name",), ((manager.current_database,),))
-        case "MODULES":
-            return Listing(("module name",), (("core",),))
-        case "FULL MODULES":
-            return Listing(("module name", "used"), (("core", True),))
-        case "JARS":
-            return Listing(("jars",), ())
         case "CREATE TABLE" | "CREATE VIEW":
             return _show_create(statement, manager)
         case "MODULES" | "FULL MODULES":
