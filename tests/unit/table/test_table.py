@@ -14,7 +14,7 @@ import pytest
 from headrace.common.configuration import Configuration
 from headrace.common.typeinfo import Types
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.errors import SqlValidationError, UnsupportedError
+from headrace.errors import CatalogError, SqlValidationError, UnsupportedError
 from headrace.table import (
     DataTypes,
     EnvironmentSettings,
@@ -79,6 +79,14 @@ def test_columns_are_attributes(t_env: TableEnvironment, table: Table) -> None:
     assert rows(nested.select(nested.person.name, nested.tags[2])) == [Row("ann", 2)]
     with pytest.raises(TypeError, match="not iterable"):
         iter(nested.tags)
+
+
+def test_paths_in_a_program_may_be_reserved_words(t_env: TableEnvironment, table: Table) -> None:
+    t_env.create_temporary_view("Result", table)
+    assert len(rows(t_env.from_path("Result"))) == 3
+    assert columns(t_env.from_path("default_database.Result")) == columns(table)
+    with pytest.raises(CatalogError, match="`no such` does not exist"):
+        t_env.from_path("`no such`")
 
 
 def test_a_sink_without_a_schema_takes_the_columns_of_the_rows(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -61,10 +62,11 @@ def sql(
     init_text, file_text = (_read(option, path) for option, path in texts)
     export_settings(local, settings or [])
     export_spark_settings(local, master, conf or [])
+    sys.path.insert(0, os.getcwd())  # where the modules of functions are, as for python -c
     text = execute if file_text is None else file_text
     if text is None and not sys.stdin.isatty():
         text = sys.stdin.read()
-    if not _run(init_text, text, history):
+    if not _run(init_text, text, history, "<sql>" if file is None else str(file)):
         raise SystemExit(1)
 
 
@@ -79,8 +81,11 @@ def _read(option: str, path: Path | None) -> str | None:
         raise ConfigurationError(f"the file of {option} cannot be read: {error}") from None
 
 
-def _run(init: str | None, text: str | None, history: Path | None) -> bool:
-    """Run statements, or a shell if ``text`` is None; return whether nothing has failed."""
+def _run(init: str | None, text: str | None, history: Path | None, name: str) -> bool:
+    """Run statements, or a shell if ``text`` is None; return whether nothing has failed.
+
+    ``name``: what errors of jobs call the text.
+    """
     from rich.console import Console
 
     from headrace.cli.sql.history import HistoryFile, default_file
@@ -104,7 +109,7 @@ def _run(init: str | None, text: str | None, history: Path | None) -> bool:
             if init is not None and not shell.run_all(pieces_of(init), init=True):
                 return False
             if text is not None:
-                return _run_text(shell, text)
+                return _run_text(shell, text, name)
             file = HistoryFile(default_file() if history is None else history)
             Terminal(shell, env._session.catalogs, file, out).run()
             return True
@@ -112,10 +117,10 @@ def _run(init: str | None, text: str | None, history: Path | None) -> bool:
             shell.stop_jobs()
 
 
-def _run_text(shell: SqlShell, text: str) -> bool:
+def _run_text(shell: SqlShell, text: str, name: str) -> bool:
     from headrace.sql.dialect.splitting import pieces_of
 
     try:
-        return shell.run_all(pieces_of(text)) and shell.wait_for_jobs()
+        return shell.run_all(pieces_of(text), file=name) and shell.wait_for_jobs()
     except KeyboardInterrupt:
         raise SystemExit(130) from None

@@ -13,6 +13,7 @@ from rich.text import Text
 from headrace.cli.sql.results import ChangelogView, TableView, print_as_they_come, show_live
 from headrace.common._options import catalogue as options
 from headrace.common._options.table import MAX_TABLE_ROWS, RESULT_MODE, VERBOSE
+from headrace.datastream._build.call_site import at_statement
 from headrace.errors import HeadraceError, SqlValidationError
 from headrace.sql import statements as parsed
 from headrace.sql.dialect.splitting import Piece
@@ -49,20 +50,27 @@ class SqlShell:
         self._out = out
         self._err = err
         self._interactive = interactive
+        self._file = "<sql>"
         self._jobs: list[StartedJob] = []
 
-    def run_all(self, pieces: Sequence[Piece], *, init: bool = False) -> bool:
+    def run_all(self, pieces: Sequence[Piece], *, init: bool = False, file: str = "<sql>") -> bool:
         """Run statements up to the first one that fails; return whether none has.
 
-        ``init``: they prepare the session, so queries and INSERTs are refused.
+        ``init``: they prepare the session, so queries and INSERTs are refused. ``file``: what
+        errors of jobs call the text.
 
         Raises:
             KeyboardInterrupt: Ctrl-C ended a statement.
         """
+        self._file = file
         return all(self.run(piece, init=init) for piece in pieces)
 
     def run(self, piece: Piece, *, init: bool = False) -> bool:
         """Run a statement; return False if it fails, after its error was printed."""
+        with at_statement(self._file, piece.line):
+            return self._run(piece, init)
+
+    def _run(self, piece: Piece, init: bool) -> bool:
         try:
             (statement,) = parse(piece.placed)
             if init and isinstance(statement, _OF_INIT):

@@ -3,14 +3,38 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from headrace.graph.transformation import CallSite
 
-_ENGINE = ("headrace.datastream", "headrace.cep", "headrace.testing")
+_ENGINE = (
+    "headrace.datastream",
+    "headrace.cep",
+    "headrace.sql",
+    "headrace.table",
+    "headrace.testing",
+)
+
+_statement: ContextVar[CallSite | None] = ContextVar("statement", default=None)
+
+
+@contextmanager
+def at_statement(file: str, line: int) -> Iterator[None]:
+    """Have nodes that are made in the block name the statement of a file, not a line of Python."""
+    token = _statement.set(CallSite(file, line))
+    try:
+        yield
+    finally:
+        _statement.reset(token)
 
 
 def call_site() -> CallSite:
-    """Return the innermost frame outside the API."""
+    """Return the innermost frame outside the API, or the statement that is run."""
+    statement = _statement.get()
+    if statement is not None:
+        return statement
     frame = sys._getframe(1)
     while frame.f_back is not None and _is_api(frame.f_globals.get("__name__", "")):
         frame = frame.f_back

@@ -263,7 +263,7 @@ class _FileReader(SplitReader):
         try:
             for chunk in self._files.read(path, start, end, extent):
                 if chunk.bad and not self.tagged:
-                    raise _undecodable_error(path, chunk)
+                    raise _undecodable_error(path, chunk, self.format.bad_record_hint)
                 yield chunk
         except FileNotFoundError:
             raise vanished(path) from None
@@ -293,17 +293,17 @@ class _FileReader(SplitReader):
         try:
             for chunk in chunks:
                 if isinstance(chunk, Chunk) and chunk.bad and not self.tagged:
-                    raise _undecodable_error(path, chunk)
+                    raise _undecodable_error(path, chunk, self.format.bad_record_hint)
                 yield chunk
         except FileNotFoundError:
             raise vanished(path) from None
 
 
-def _undecodable_error(path: str, chunk: Chunk) -> DecodeError:
+def _undecodable_error(path: str, chunk: Chunk, hint: str | None) -> DecodeError:
     bad = chunk.bad[0][1]
     raw = repr(bad.raw[:_RAW_SHOWN_BYTES]) + ("…" if len(bad.raw) > _RAW_SHOWN_BYTES else "")
     return DecodeError(
         f"a record of {path!r} cannot be decoded: {bad.reason}",
         where={"file": path, "position": str(bad.position), "record": raw},
-        hint="send such records to a side output: FileSource…on_error(OutputTag('bad'))",
+        hint=hint,
     )

@@ -45,6 +45,11 @@ class FileFormat(ABC):
         """The type of the records; None if it is not known before reading."""
         return None
 
+    @property
+    def bad_record_hint(self) -> str | None:
+        """What to do about a record that cannot be decoded."""
+        return "send such records to a side output: FileSource…on_error(OutputTag('bad'))"
+
     @abstractmethod
     def measure(self, path: str, extent: int | None = None) -> FileStats:
         """Return the extent of a file, and estimates of the size of its records.

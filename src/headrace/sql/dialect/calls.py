@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from sqlglot import exp
 
+from headrace.sql.dialect.lexer import parser_error
 from headrace.sql.dialect.nodes import Descriptor, TableArgument
 from headrace.sql.dialect.special_calls import SpecialCallReader
 
@@ -97,6 +98,8 @@ class CallReader(SpecialCallReader):
             self.advance()
             found = self.in_parentheses(lambda: self.list_of(self.identifier))
             return self.node(Descriptor, start, expressions=found)
+        if self.at("MODEL") and following.kind in ("word", "name"):
+            raise parser_error(self.text, self.token.start, "models are not supported")
         if self.token.kind == "word" and self.token.value == "DEFAULT":
             self.advance()
             return self.node(exp.Var, start, this="DEFAULT")

@@ -69,7 +69,11 @@ REFUSED: dict[str, str] = {
     "CURRENT_DATABASE": "the name of a table says its database",
     "GROUP_ID": "GROUPING tells which keys are grouped",
     "FLATTEN": "a star after a row is not supported; select its fields",
-    "ML_PREDICT": "models are not supported",
+    "ML_PREDICT": "models are not supported; a Python function calls one",
+    "ML_EVALUATE": "models are not supported",
+    "VECTOR_SEARCH": "there is no search by vectors",
+    "TO_CHANGELOG": "formats such as debezium-json and to_changelog_stream() give row kinds",
+    "FROM_CHANGELOG": "formats such as debezium-json and from_changelog_stream() read row kinds",
     **dict.fromkeys(
         (
             *("BITMAP_AND", "BITMAP_ANDNOT", "BITMAP_BUILD", "BITMAP_CARDINALITY"),

@@ -71,6 +71,14 @@ class TableFormat(ABC):
         """The Arrow schema of the columns."""
         return arrow_schema(self.columns)
 
+    @property
+    def bad_value_hint(self) -> str | None:
+        """What to do about a value that cannot be decoded."""
+        if all(option.key != "ignore-parse-errors" for option in self.options):
+            return None
+        key = f"{self.identifier}.ignore-parse-errors"
+        return f"the table's option {key!r} = 'true' makes such fields NULL, and skips such rows"
+
     def __getstate__(self) -> dict[str, Any]:
         # Properties that are computed once are not pickled.
         return {each.name: vars(self)[each.name] for each in fields(self)}

@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from headrace.errors import SqlValidationError
+from headrace.sql.catalog.errors import did_you_mean
 from headrace.sql.catalog.objects import CatalogFunction
 from headrace.sql.python_function import PythonFunction
 from headrace.table._functions.wrappers import UserDefinedFunctionWrapper
@@ -24,14 +25,22 @@ def definition_of(function: CatalogFunction) -> PythonFunction:
 
 def wrapper_of(identifier: str) -> UserDefinedFunctionWrapper:
     """Return the object of a name such as ``module.function``."""
-    module, _, name = identifier.rpartition(".")
+    path, _, name = identifier.rpartition(".")
     hint = "CREATE FUNCTION f AS 'module.function', where the module has what udf() returned"
     try:
-        found: Any = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
+        module = importlib.import_module(path)
+    except (ImportError, ValueError) as error:
         raise SqlValidationError(
             f"the function {identifier!r} cannot be imported: {error}", hint=hint
         ) from error
+    found: Any = getattr(module, name, None)
+    if found is None:
+        wrappers = [k for k, v in vars(module).items() if isinstance(v, UserDefinedFunctionWrapper)]
+        raise SqlValidationError(
+            f"the module {path!r} has no function {name!r}",
+            where={"file": str(module.__file__)},
+            hint=did_you_mean(name, wrappers) or hint,
+        )
     if not isinstance(found, UserDefinedFunctionWrapper):
         raise SqlValidationError(
             f"{identifier!r} is a {type(found).__name__}, and not what udf() or udtf() returns",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -80,7 +81,12 @@ if TYPE_CHECKING:
 
 
 def parsed_path(text: str) -> parsed.Path:
-    """Return the names of a path such as ``database.table``, with backticks where needed."""
+    """Return the names of a path such as ``database.table``, with backticks where needed.
+
+    Reserved words need none, as in Flink.
+    """
+    if re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", text):
+        return tuple(text.split("."))
     (statement,) = parse(f"DESCRIBE {text}")
     if not isinstance(statement, parsed.Describe):
         raise SqlValidationError(f"{text!r} is no path of a table")

@@ -44,6 +44,29 @@ def test_a_file_runs_after_its_init_and_with_settings(tmp_path: Path) -> None:
     assert done.stderr.startswith("Job ID: ")
 
 
+def test_functions_of_modules_beside_a_job_fail_at_their_statement(tmp_path: Path) -> None:
+    (tmp_path / "fns.py").write_text(
+        "from headrace.table.udf import udf\n"
+        "code = udf(lambda name: {'a': 1}[name], result_type='INT')\n"
+    )
+    (tmp_path / "job.sql").write_text(
+        "CREATE FUNCTION code AS 'fns.code' LANGUAGE PYTHON;\n"
+        "CREATE VIEW v AS SELECT * FROM (VALUES ('a'), ('b')) AS t(name);\n\n"
+        "SELECT code(name) FROM v;"
+    )
+    without_folder = [COMMAND[0], "-P", *COMMAND[1:], "-f", "job.sql"]
+    done = subprocess.run(
+        without_folder, cwd=tmp_path, env=ENVIRON, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "[ERROR] KeyError: 'b'",
+        "function: <lambda>(CHAR(1) NOT NULL) -> INT",
+        "values:   ('b',)",
+        "operator: Calc (uid=none), built at job.sql:4",
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "text", "code"),
     [

@@ -106,6 +106,8 @@ AS SELECT a, b || 'q' AS z FROM src WHERE c > 1
     assert names_of(run("DESCRIBE v")) == ["x", "y"]
     run("ALTER VIEW v RENAME TO w; ALTER VIEW w AS SELECT a FROM src")
     assert names_of(run("DESCRIBE w")) == ["a"]
+    assert names_of(run("SHOW MODULES")) == ["core"] and names_of(run("SHOW JARS")) == []
+    assert run("SHOW FULL MODULES").rows == (("core", True),)
     assert names_of(run("SHOW TABLES")) == ["src", "w"]
     assert names_of(run("SHOW VIEWS")) == ["w"]
     assert names_of(run("SHOW TABLES NOT LIKE 's__'")) == ["w"]

@@ -96,6 +96,7 @@ def test_a_bad_record_ends_the_job_with_its_bytes_and_position(tmp_path: Path) -
     assert "field 'a'" in str(raised.value)
     assert '{"a": "x"}' in str(raised.value)
     assert "position: 9" in str(raised.value)
+    assert raised.value.hint is not None and "'json.ignore-parse-errors'" in raised.value.hint
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,10 @@ class TableLines(StreamFormat):
     format: TableFormat
     extra: FileColumns
 
+    @property
+    def bad_record_hint(self) -> str | None:
+        return self.format.bad_value_hint
+
     def decoder(self, header: Sequence[bytes]) -> LineDecoder:
         """Return a decoder of lines to rows; it is not used by this class."""
         raise NotImplementedError
@@ -122,6 +126,10 @@ class CompletedFiles(FileFormat):
 
     files: FileFormat
     extra: FileColumns
+
+    @property
+    def bad_record_hint(self) -> str | None:
+        return None
 
     def measure(self, path: str, extent: int | None = None) -> FileStats:
         return self.files.measure(path, extent)

@@ -152,6 +152,7 @@ def _check_metadata(request: TableRequest) -> None:
             raise SqlValidationError(
                 f"table {request.name!r}: Kafka messages have no metadata {each.key!r}",
                 where={"column": each.name, "metadata": ", ".join(METADATA)},
+                hint="metadata of formats are not supported" if each.key[:6] == "value." else None,
             )
 
 

@@ -235,6 +235,7 @@ class MessageDecoding:
                 "offset": str(message.offset()),
                 "value": shown,
             },
+            hint=self.parts.value.bad_value_hint,
         )
 
 

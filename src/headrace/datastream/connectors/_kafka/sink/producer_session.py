@@ -267,7 +267,7 @@ class ProducerSession:
             if time.monotonic() >= end:
                 raise JobError(
                     f"there is no topic {topic!r} to write to",
-                    hint="create it first: a KafkaSink does not create topics",
+                    hint="create it first: a sink does not create topics",
                 )
             self._serve(PAUSE_S)
 

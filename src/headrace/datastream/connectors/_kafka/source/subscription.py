@@ -52,7 +52,7 @@ class Subscription:
             if topic not in topics:
                 raise UnknownTopicOrPartition(
                     f"there is no topic {topic!r} to read",
-                    hint="create it first; set_topic_pattern also finds later topics",
+                    hint="create it first; a topic pattern also finds later topics",
                 )
         for topic, partition in self.partitions:
             if (topic, partition) not in topic_partitions:
