@@ -46,9 +46,7 @@ def _rounded(rows: Rows, columns: Rows) -> Rows:
     places = {at for at, (_, kind) in enumerate(columns, 1) if "FLOAT" in kind}
     if not places:
         return rows
-    return [
-        [_short(cell) if at in places else cell for at, cell in enumerate(row)] for row in rows
-    ]
+    return [[_short(cell) if at in places else cell for at, cell in enumerate(row)] for row in rows]
 
 
 def _short(cell: Any) -> Any:
