@@ -257,7 +257,7 @@ def test_known_rows_are_printed_in_full(
     assert capsys.readouterr().out.startswith("CREATE VIEW `default_catalog`.")
     t_env.execute_sql("SET 'table.display.max-column-width' = '5'")
     t_env.execute_sql("SELECT 'abcdefgh' AS a").print()
-    assert "| ab... |" in capsys.readouterr().out
+    assert "| abc... |" in capsys.readouterr().out
 
 
 def test_catalogs_are_stored_for_later_sessions(tmp_path: Path) -> None:
