@@ -72,6 +72,13 @@ REFUSED: dict[str, str] = {
     "ML_PREDICT": "models are not supported",
     **dict.fromkeys(
         (
+            *("LAG", "LEAD", "NTILE", "ROW_NUMBER", "RANK", "DENSE_RANK"),
+            *("PERCENT_RANK", "CUME_DIST"),
+        ),
+        "it needs an OVER window, and these are not supported",
+    ),
+    **dict.fromkeys(
+        (
             *("BITMAP_AND", "BITMAP_ANDNOT", "BITMAP_BUILD", "BITMAP_CARDINALITY"),
             *("BITMAP_FROM_BYTES", "BITMAP_OR", "BITMAP_TO_ARRAY", "BITMAP_TO_BYTES"),
             *("BITMAP_TO_STRING", "BITMAP_XOR"),
