@@ -40,6 +40,7 @@ def test_conversions_are_calls_of_cast(text: str, plan: str) -> None:
     [
         ("UPPER(i)", r"UPPER does not take \(INT\)\n.*form:.*UPPER\(string\)"),
         ("FROBNICATE(i)", "no function has the name FROBNICATE"),
+        ("LAG(i)", "the function LAG is not supported: it needs an OVER window"),
         ("UPER(s)", "did you mean UPPER"),
         ("LENGTH(s)", "did you mean CHAR_LENGTH"),
         ("PARSE_JSON(s)", "PARSE_JSON is not supported: there is no type VARIANT"),

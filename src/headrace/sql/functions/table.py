@@ -76,6 +76,13 @@ REFUSED: dict[str, str] = {
     "FROM_CHANGELOG": "formats such as debezium-json and from_changelog_stream() read row kinds",
     **dict.fromkeys(
         (
+            *("LAG", "LEAD", "NTILE", "ROW_NUMBER", "RANK", "DENSE_RANK"),
+            *("PERCENT_RANK", "CUME_DIST"),
+        ),
+        "it needs an OVER window, and these are not supported",
+    ),
+    **dict.fromkeys(
+        (
             *("BITMAP_AND", "BITMAP_ANDNOT", "BITMAP_BUILD", "BITMAP_CARDINALITY"),
             *("BITMAP_FROM_BYTES", "BITMAP_OR", "BITMAP_TO_ARRAY", "BITMAP_TO_BYTES"),
             *("BITMAP_TO_STRING", "BITMAP_XOR"),
