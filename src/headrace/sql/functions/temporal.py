@@ -103,7 +103,7 @@ def _to_date(call: Call, arguments: Sequence[Any], session: Session) -> Any:
     def days(text: str, pattern: str | None = None) -> int:
         if pattern is None:
             return text_formats.read_date(text).toordinal() - 719_163
-        return date_formats.read_or_jdbc(text, pattern) // text_formats.DAY_NS
+        return date_formats.read_simple(text, pattern) // text_formats.DAY_NS
 
     return cast_arrow(map_values(_or_null(days), arguments, pa.int32()), pa.date32())
 
@@ -133,10 +133,11 @@ def _to_timestamp_ltz(call: Call, arguments: Sequence[Any], session: Session) ->
     if not pa.types.is_integer(first.type):
         first = pc.multiply(cast_arrow(first, pa.float64()), float(factor))
         factor = 1
-    number = pc.multiply(cast_arrow(first, pa.int64()), factor)
-    known = pc.and_(pc.greater_equal(number, _FIRST_MS), pc.less_equal(number, _LAST_MS))
+    number = cast_arrow(first, pa.int64())
+    low, high = -(-_FIRST_MS // factor), _LAST_MS // factor
+    known = pc.and_(pc.greater_equal(number, low), pc.less_equal(number, high))
     number = pc.if_else(known, number, pa.scalar(None, pa.int64()))
-    return cast_arrow(number, to_arrow(call.type))
+    return cast_arrow(pc.multiply(number, factor), to_arrow(call.type))
 
 
 def _zone(name: str) -> Any:
