@@ -1294,6 +1294,66 @@ def _generated() -> list[str]:
 
 GENERATED = tuple(_generated())
 
+# What the tests of Flink itself ask for, in words and with rows of our own.
+OF_FLINKS_TESTS = (
+    "`LEFT`(s, 3)",
+    "`Upper`(s)",
+    "INSTR(s, 'l', 1, 2)",
+    "INSTR(s, 'l', -1, 1)",
+    "INSTR(s, 'lo', -2)",
+    "INSTR(s, '', -1)",
+    "INSTR(s, 'o', k)",
+    "SPLIT_INDEX(s, 0, 0)",
+    "SPLIT_INDEX(s, 300, 0)",
+    "SPLIT_INDEX(s, 32, 1)",
+    "CHR(bi)",
+    "HASH_CODE(s)",
+    "HASH_CODE(bi)",
+    "HASH_CODE(d)",
+    "HASH_CODE(f)",
+    "HASH_CODE(b)",
+    "HASH_CODE(dt)",
+    "MD5(bin)",
+    "SHA256(bin)",
+    "SHA2(bin, 512)",
+    "FROM_BASE64(CAST(TO_BASE64(s) AS BYTES))",
+    "s SIMILAR TO 'h.l%'",
+    "vc SIMILAR TO '^x.*'",
+    "dt = s",
+    "ts3 <> dts",
+    "tm = s OR b",
+    "dt IS DISTINCT FROM s",
+    "CEIL(CAST('2024-03-09' AS DATE) TO DAY)",
+    "FLOOR(dt TO HOUR)",
+    "FLOOR(ts TO CENTURY)",
+    "CEIL(ts3 TO DECADE)",
+    "FLOOR(dt TO MILLENNIUM)",
+    "TIMESTAMPADD(MONTH, 5, tm)",
+    "TIMESTAMPADD(DAY, i, tm)",
+    "TO_TIMESTAMP_LTZ(bi, 0)",
+    "TO_DATE('2024-7-4', 'yyyy-MM-dd')",
+    "TO_TIMESTAMP('2024-7-4 5:06:7', 'yyyy-MM-dd HH:mm:ss')",
+    "TO_TIMESTAMP('2024-07-04 25:61:00', 'yyyy')",
+    "TO_TIMESTAMP('2024-07-04 05:06:07.5', 'yyyy-MM-dd HH:mm:ss.SSS')",
+    "UNIX_TIMESTAMP('2024-13-04 25:06:07 and more')",
+    "UNIX_TIMESTAMP('2024-7-4', 'yyyy-MM-dd')",
+    "DATE_FORMAT('2024-7-4 5:6:7', 'yyyy-MM-dd HH:mm:ss')",
+    "CONVERT_TZ('2024-7-4 5:6:7', 'UTC', 'Asia/Kolkata')",
+    "MAP[MAP[k, 1], 2]",
+    'JSON_QUERY(\'{"b": {"z": 1, "a": [{"y": 2, "x": 3}]}}\', \'$.b\')',
+    "JSON_QUERY('[{\"b\": 1, \"a\": 2}, 3]', '$' RETURNING ARRAY<STRING>)",
+    "JSON_QUERY('[1]', '$' RETURNING ARRAY<STRING> EMPTY OBJECT ON ERROR)",
+    "JSON_VALUE('{\"a b\": 1}', 'strict $.[''a b'']')",
+    "JSON_OBJECT('j' VALUE JSON('{\"b\": 1, \"a\": [1.50]}'), 's' VALUE s)",
+    "JSON_ARRAY(JSON('  '), JSON('[]') NULL ON NULL)",
+    "JSON_ARRAY(JSON('{'))",
+    "JSON('{}')",
+    'JSON_UNQUOTE(\'"""\')',
+    "JSON_UNQUOTE('\"a\\u0062\\n\"')",
+    "RAND(k)",
+    "RAND_INTEGER(k, 64)",
+)
+
 EXPRESSIONS = tuple(
     dict.fromkeys(
         [
@@ -1309,6 +1369,7 @@ EXPRESSIONS = tuple(
             *JSON,
             *NONDETERMINISTIC,
             *REFUSED,
+            *OF_FLINKS_TESTS,
         ]
     )
 )

@@ -12,11 +12,16 @@ from headrace.sql.functions.casts import can_cast
 from headrace.sql.functions.table import FUNCTIONS, REFUSED, near
 from headrace.sql.python_function import PythonFunction
 from headrace.sql.types import (
+    CharacterType,
+    DateType,
     NullType,
     SqlType,
     TimestampLtzType,
     TimestampType,
+    TimeType,
 )
+
+_EQUALITIES = ("=", "<>", "IS DISTINCT FROM", "IS NOT DISTINCT FROM")
 
 
 def resolve_call(
@@ -38,10 +43,24 @@ def resolve_call(
             where={"form": " | ".join(function.forms)},
             hint="CAST converts a value to a type that is taken",
         )
-    converted = tuple(
-        implicit_cast(each, kind) for each, kind in zip(arguments, signature.arguments, strict=True)
+    result = signature.result
+    converted = []
+    for each, kind in zip(arguments, signature.arguments, strict=True):
+        if name in _EQUALITIES and _is_text_as_time(each, kind):
+            # As in Flink, a text that says no time is NULL.
+            converted.append(cast(each, kind, safe=True))
+            result = result.with_nullable(result.nullable or name in ("=", "<>"))
+        else:
+            converted.append(implicit_cast(each, kind))
+    return Call(result, name, tuple(converted), tuple(options))
+
+
+def _is_text_as_time(expression: Expression, target: SqlType) -> bool:
+    return (
+        isinstance(target, DateType | TimeType | TimestampType | TimestampLtzType)
+        and isinstance(expression.type, CharacterType)
+        and not isinstance(expression, Literal)
     )
-    return Call(signature.result, name, converted, tuple(options))
 
 
 def resolve_python_call(

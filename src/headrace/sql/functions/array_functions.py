@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 from headrace.sql.coercion import common_type
 from headrace.sql.expressions import Expression
+from headrace.sql.functions.collections import last_by_key, null_key
 from headrace.sql.functions.function import Function, Kernel, Signature, TypeRule
 from headrace.sql.functions.kernels import python
 from headrace.sql.functions.rules import (
@@ -176,7 +178,9 @@ def _map_from(keys: Values, items: Values) -> list[tuple[Any, Any]] | None:
         from headrace.errors import SqlError
 
         raise SqlError("MAP_FROM_ARRAYS has arrays of different lengths")
-    return list(dict(zip(keys, items, strict=True)).items())
+    if None in keys:
+        raise null_key()
+    return last_by_key(zip(keys, items, strict=True))
 
 
 def _maps_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signature | None:
@@ -188,10 +192,7 @@ def _maps_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signa
 
 
 def _map_union(*maps: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    found: dict[Any, Any] = {}
-    for each in maps:
-        found.update(each)
-    return list(found.items())
+    return last_by_key(chain.from_iterable(maps))
 
 
 def _row(

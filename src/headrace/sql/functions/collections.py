@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from headrace.errors import SqlError, SqlValidationError
@@ -93,16 +93,23 @@ def _map(call: Call, arguments: Sequence[Any], session: Session) -> Any:
     arrays, rows, constant = _rows(arguments)
     keys = _interleaved(arrays[::2], kind.key_type, rows)
     values = _interleaved(arrays[1::2], kind.item_type, rows)
+    if keys.null_count:
+        raise null_key()
     made = pa.MapArray.from_arrays(_offsets(rows, len(arrays) // 2), keys, values, type=kind)
     distinct = {each.value for each in call.arguments[::2] if isinstance(each, Literal)}
     if len(distinct) < len(call.arguments) // 2:
         made = pa.array(
-            [None if row is None else _last_by_key(row) for row in made.to_pylist()], kind
+            [None if row is None else last_by_key(row) for row in made.to_pylist()], kind
         )
     return made[0] if constant else made
 
 
-def _last_by_key(entries: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+def null_key() -> SqlError:
+    """Return the error of a map with the key NULL."""
+    return SqlError("a map with the key NULL is not supported")
+
+
+def last_by_key(entries: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     """Return entries without those whose key comes again."""
     found: dict[Any, tuple[Any, Any]] = {}
     for key, value in entries:
@@ -253,6 +260,7 @@ FUNCTIONS = (
         ("MAP[key1, value1, ...]",),
         "A map of the keys to the values.",
         (("MAP['a', 1, 'b', 2]", '[["a", 1], ["b", 2]]'),),
+        can_fail=lambda call: any(each.type.nullable for each in call.arguments[::2]),
     ),
     Function(
         "ROW",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -211,8 +211,11 @@ _LETTERS = {
 
 
 @lru_cache(maxsize=1000)
-def reader(pattern: str) -> re.Pattern[str]:
-    """Return what reads texts of a pattern."""
+def reader(pattern: str, *, any_digits: bool = False) -> re.Pattern[str]:
+    """Return what reads texts of a pattern.
+
+    ``any_digits``: numbers that do not stand beside each other have any number of digits.
+    """
     parts = []
     tokens = tokens_of(pattern)
     for n, (text, count) in enumerate(tokens):
@@ -220,14 +223,17 @@ def reader(pattern: str) -> re.Pattern[str]:
             parts.append(re.escape(text))
             continue
         adjacent = n + 1 < len(tokens) and tokens[n + 1][1] > 0
-        parts.append(_read_part(text, count, adjacent, pattern))
+        beside = adjacent or (n > 0 and tokens[n - 1][1] > 0)
+        parts.append(_read_part(text, count, adjacent, pattern, any_digits and not beside))
     try:
         return re.compile("".join(parts), re.ASCII)
     except re.error:
         raise SqlError(f"the date pattern {pattern!r} has a letter twice") from None
 
 
-def _read_part(letter: str, count: int, adjacent: bool, pattern: str) -> str:
+def _read_part(
+    letter: str, count: int, adjacent: bool, pattern: str, any_digits: bool = False
+) -> str:
     if letter in ("M", "L") and count >= 3:
         names = _MONTHS if count > 3 else [each[:3] for each in _MONTHS]
         return f"(?P<monthname>{'|'.join(names)})"
@@ -237,12 +243,66 @@ def _read_part(letter: str, count: int, adjacent: bool, pattern: str) -> str:
     if letter in ("y", "u"):
         if count == 2:
             return r"(?P<year2>\d{2})"
+        if any_digits:
+            return r"(?P<year>\d+)"
         return rf"(?P<year>\d{{{count}}})" if adjacent else rf"(?P<year>[+-]?\d{{{count},9}})"
     template = _LETTERS.get(letter)
     if template is None:
         raise SqlError(f"the letter {letter!r} of the date pattern {pattern!r} is not supported")
-    digits = "1,2" if count == 1 and not adjacent else str(count)
+    digits = "1," if any_digits else "1,2" if count == 1 and not adjacent else str(count)
     return template.replace("{{", "{").replace("}}", "}").replace("{0}", digits)
+
+
+_JDBC = re.compile(
+    r"\s*(?P<year>\d{4})-(?P<month>\d{1,2})-(?P<day>\d{1,2})"
+    r"(?: (?P<hour>\d+):(?P<minute>\d+):(?P<second>\d+)(?:\.(?P<fraction>\d{1,9}))?)?\s*",
+    re.ASCII,
+)
+
+
+def read_or_jdbc(text: str, pattern: str) -> int:
+    """Return the local time of a text of a pattern, or of the form of ``java.sql.Timestamp``.
+
+    Flink falls back to the latter, such as '2020-1-2 3:04:05', whatever the pattern is.
+    """
+    try:
+        return read(text, pattern, lenient=True)
+    except ValueError:
+        found = _JDBC.fullmatch(text)
+        if found is None or not (1 <= int(found["month"]) <= 12 and 1 <= int(found["day"]) <= 31):
+            raise
+        fraction = int((found["fraction"] or "").ljust(9, "0"))
+        return _rolled(found.groupdict()) + fraction
+
+
+def read_simple(text: str, pattern: str) -> int:
+    """Return the local time of a text as Java's ``SimpleDateFormat`` reads it.
+
+    Numbers have any number of digits; those that are too great count on, as the 30th of February;
+    what follows the pattern does not count. S are milliseconds.
+    """
+    found = reader(pattern, any_digits=True).match(text)
+    if found is None:
+        raise ValueError(f"{text!r} is not of the pattern {pattern!r}")
+    parts = found.groupdict()
+    if any(parts.get(each) for each in ("monthname", "yearday", "hour24", "hour12", "hour11")):
+        return read(text, pattern, rolls=True)
+    if parts.get("year2"):
+        parts["year"] = f"20{parts['year2']}"
+    return _rolled(parts) + int(parts.get("fraction") or 0) * 1_000_000
+
+
+def _rolled(parts: Mapping[str, str | None]) -> int:
+    """Return the time of numbers, of which too great ones count on, without a fraction."""
+
+    def number(name: str, absent: int) -> int:
+        return int(parts.get(name) or absent)
+
+    months = number("year", 1970) * 12 + number("month", 1) - 1
+    days = date(months // 12, months % 12 + 1, 1).toordinal() - _EPOCH.toordinal()
+    days += number("day", 1) - 1
+    seconds = (number("hour", 0) * 60 + number("minute", 0)) * 60 + number("second", 0)
+    return days * DAY_NS + seconds * _SECOND_NS
 
 
 def read(text: str, pattern: str, *, lenient: bool = False, rolls: bool = False) -> int:

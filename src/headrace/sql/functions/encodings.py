@@ -22,6 +22,7 @@ from headrace.sql.functions.rules import (
     a_text,
     an_int,
     anything,
+    first_of,
     some_bytes,
     takes,
 )
@@ -39,9 +40,9 @@ def _digest(name: str) -> Callable[[str | bytes], str]:
     return digest
 
 
-def _sha2(text: str, bits: int) -> str | None:
+def _sha2(value: str | bytes, bits: int) -> str | None:
     name = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"}.get(bits)
-    return None if name is None else _digest(name)(text)
+    return None if name is None else _digest(name)(value)
 
 
 _CHARSETS = {
@@ -251,10 +252,10 @@ def _row(
 def _hash(name: str, digits: int, example: str) -> Function:
     return _row(
         name,
-        takes(a_text, gives=CharType(digits)),
+        first_of(takes(a_text, gives=CharType(digits)), takes(some_bytes, gives=CharType(digits))),
         python(_digest(name.lower())),
-        f"{name}(string)",
-        f"The {name} digest of the text, as {digits} hexadecimal digits.",
+        f"{name}(string or bytes)",
+        f"The {name} digest of the text, in UTF-8, or of bytes, as {digits} hexadecimal digits.",
         (f"{name}('a')", example),
     )
 
@@ -278,9 +279,12 @@ FUNCTIONS = (
     ),
     _row(
         "SHA2",
-        takes(a_text, an_int, gives=VarCharType(128)),
+        first_of(
+            takes(a_text, an_int, gives=VarCharType(128)),
+            takes(some_bytes, an_int, gives=VarCharType(128)),
+        ),
         python(_sha2),
-        "SHA2(string, bits)",
+        "SHA2(string or bytes, bits)",
         "The SHA-2 digest with 224, 256, 384 or 512 bits, in hexadecimal digits.",
         (
             "SHA2('a', 256)",

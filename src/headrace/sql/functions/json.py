@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -76,6 +78,10 @@ def returning(call: Call, target: SqlType) -> Expression:
         raise SqlValidationError(
             f"{call.function} cannot return {target.summary}", where={"types": names}
         )
+    if isinstance(target, ArrayType):
+        for each in call.options:
+            if each.startswith("EMPTY OBJECT"):
+                raise SqlValidationError(f"{each}: JSON_QUERY returns {target.summary}")
     return replace(call, type=target.with_nullable(True))
 
 
@@ -163,7 +169,7 @@ def _json_query(call: Call, arguments: Sequence[Any], session: Session) -> Any:
             outcome = "EMPTY"
         if outcome != "FOUND":
             found = _chosen(options, outcome, (), "JSON_QUERY")
-        return None if found is None else _structure(found, target)
+        return None if found is None else _structure(json_paths.in_order(found), target)
 
     return map_values(query, arguments, to_arrow(target), nulls=True)
 
@@ -338,20 +344,34 @@ def _quote(text: str) -> str:
 
 
 def _unquote(text: str) -> str:
+    """Return what a JSON text in quotes says.
+
+    As in Flink, only the text up to the second quote must be JSON.
+    """
     if len(text) < 2 or not (text.startswith('"') and text.endswith('"')):
         return text
     try:
-        value = json_paths.parse(text)
+        json.JSONDecoder().raw_decode(text)
     except ValueError:
         return text
-    return value if isinstance(value, str) else text
+    return _ESCAPED.sub(_unescaped, text[1:-1])
+
+
+_ESCAPED = re.compile(r"(?:\\u[0-9a-fA-F]{4})+|\\(.)", re.DOTALL)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    if found[1] is None:
+        units = bytes.fromhex(found[0].replace("\\u", ""))
+        return units.decode("utf-16-be", "replace")
+    return {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}.get(found[1], found[1])
 
 
 def _json(text: str) -> str | None:
     if not text.strip():
         return None
     try:
-        return json_paths.write(json_paths.parse(text))
+        return json_paths.write(json_paths.in_order(json_paths.parse(text)))
     except ValueError as error:
         raise SqlError(f"JSON() of a text that is no JSON: {error}") from None
 

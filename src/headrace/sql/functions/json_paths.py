@@ -174,6 +174,16 @@ def write(value: Any) -> str:
     return "[" + ",".join(map(write, value)) + "]"
 
 
+def in_order(value: Any) -> Any:
+    """Return a value whose objects have their fields in the order of their names."""
+    match value:
+        case dict():
+            return {key: in_order(value[key]) for key in sorted(value)}
+        case list():
+            return [in_order(each) for each in value]
+    return value
+
+
 @dataclass(frozen=True)
 class RawJson:
     """A part that is JSON text already."""

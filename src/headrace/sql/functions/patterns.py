@@ -60,7 +60,7 @@ def similar_pattern(pattern: str, escape: str | None) -> re.Pattern[str]:
         raise SqlError(f"invalid pattern {pattern!r}: {error}") from None
 
 
-_SIMILAR = {".": r"\.", "\\": r"\\", "^": r"\^", "$": r"\$"}
+_SIMILAR = {"\\": r"\\", "$": r"\$"}
 _CLASSES = {
     "ALPHA": "a-zA-Z",
     "UPPER": "A-Z",

@@ -95,7 +95,7 @@ def _rand(call: Call, arguments: Sequence[Any], session: Session) -> Any:
         high = java_states(seeds, steps + np.uint64(1)) >> np.uint64(22)
         low = java_states(seeds, steps + np.uint64(2)) >> np.uint64(21)
         words = (high << np.uint64(27)) + low
-    return pa.array(words.astype(np.float64) * 2.0**-53)
+    return _where_given(pa.array(words.astype(np.float64) * 2.0**-53), given)
 
 
 def _rand_integer(call: Call, arguments: Sequence[Any], session: Session) -> Any:
@@ -117,7 +117,18 @@ def _rand_integer(call: Call, arguments: Sequence[Any], session: Session) -> Any
         is_power = pc.equal(pc.bit_wise_and(limit, pc.subtract(limit, 1)), 0)
         high = pc.shift_right(pc.multiply(positive, limit), 31)
         rest = pc.if_else(is_power, high, rest)
-    return rest.cast(pa.int32())
+    return _where_given(rest.cast(pa.int32()), given)
+
+
+def _where_given(numbers: Any, arguments: Sequence[Any]) -> Any:
+    """Return numbers, NULL where an argument is NULL."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    missing = pa.scalar(None, numbers.type)
+    for each in arguments:
+        numbers = pc.if_else(pc.is_valid(each), numbers, missing)
+    return numbers
 
 
 def _uuid(call: Call, arguments: Sequence[Any], session: Session) -> Any:
@@ -159,7 +170,7 @@ def _typeof(call: Call, arguments: Sequence[Any], session: Session) -> Any:
 FUNCTIONS = (
     Function(
         "RAND",
-        takes(an_int, gives=DOUBLE, nulls=NOT_NULL, optional=1),
+        takes(an_int, gives=DOUBLE, optional=1),
         _rand,
         ("RAND()", "RAND(seed)"),
         "A random number of at least 0 and less than 1. A seed gives Java's numbers.",
@@ -167,7 +178,7 @@ FUNCTIONS = (
     ),
     Function(
         "RAND_INTEGER",
-        takes(an_int, an_int, gives=INT, nulls=NOT_NULL, optional=1),
+        takes(an_int, an_int, gives=INT, optional=1),
         _rand_integer,
         ("RAND_INTEGER(bound)", "RAND_INTEGER(seed, bound)"),
         "A random integer of at least 0 and less than the bound.",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from headrace.errors import SqlError
 from headrace.sql.expressions import Call, Expression
 from headrace.sql.functions.collections import element_at
 from headrace.sql.functions.function import Function, Kernel, Session, Signature
@@ -241,16 +242,19 @@ def _ascii(text: str) -> int:
 
 
 def _instr(text: str, part: str, start: int = 1, occurrence: int = 1) -> int | None:
+    if occurrence < 1:
+        raise SqlError(f"INSTR seeks the first or a later occurrence, not number {occurrence}")
+    if start == 0:
+        return 0
     if not part:
-        return 0
-    if start == 0 or occurrence < 1:
-        return 0
-    place = start - 2 if start > 0 else len(text) + start + 1
+        return 1 if start > 0 else max(len(text) + start + 2, 0)
+    place, end = start - 2, len(text) + start + 1
     for _ in range(occurrence):
         if start > 0:
             place = text.find(part, place + 1)
         else:
-            place = text.rfind(part, 0, max(place - 1 + len(part), 0))
+            place = text.rfind(part, 0, max(end, 0))
+            end = place + len(part) - 1
         if place < 0:
             return 0
     return place + 1
@@ -354,16 +358,19 @@ FUNCTIONS = (
         "Where string1 is first in string2, at or after a position; 0: nowhere.",
         ("LOCATE('b', 'abcb', 3)", "4"),
     ),
-    _row(
+    Function(
         "INSTR",
         takes(a_text, a_text, an_int, an_int, gives=INT, optional=2),
         python(_instr),
-        "INSTR(string1, string2 [, start [, occurrence]])",
+        ("INSTR(string1, string2 [, start [, occurrence]])",),
         "Where string2 is in string1, from 1; 0: nowhere. A negative start counts from the end, "
         "and seeks to the left.",
-        ("INSTR('abc', 'c')", "3"),
-        ("INSTR('a-b-c', '-', 1, 2)", "4"),
-        ("INSTR('a-b-c', '-', -1)", "4"),
+        (
+            ("INSTR('abc', 'c')", "3"),
+            ("INSTR('a-b-c', '-', 1, 2)", "4"),
+            ("INSTR('a-b-c', '-', -1)", "4"),
+        ),
+        can_fail=lambda call: len(call.arguments) == 4,
     ),
     _row(
         "TRIM",

@@ -12,6 +12,7 @@ from headrace.sql.functions import (
     comparison,
     conditional,
     encodings,
+    hash_codes,
     json,
     logic,
     math,
@@ -39,7 +40,7 @@ AREAS: dict[str, tuple[Function, ...]] = {
     "Times": temporal.FUNCTIONS,
     "Arrays, maps and rows": (*collections.FUNCTIONS, *array_functions.FUNCTIONS),
     "JSON": json.FUNCTIONS,
-    "Encodings and digests": encodings.FUNCTIONS,
+    "Encodings and digests": (*encodings.FUNCTIONS, *hash_codes.FUNCTIONS),
     "Random values and types": random_numbers.FUNCTIONS,
 }
 """The functions by area, each area with its title."""

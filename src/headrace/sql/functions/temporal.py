@@ -54,7 +54,7 @@ def read_lenient(text: str) -> int:
 def read_strict(text: str) -> int:
     """Return the local time that a text with a day and a time says (ns since the epoch)."""
     whole, _, fraction = text.partition(".")
-    seconds = date_formats.read(whole, date_formats.DEFAULT, rolls=True)
+    seconds = date_formats.read_simple(whole, date_formats.DEFAULT)
     return seconds + int(fraction.ljust(9, "0") or 0)
 
 
@@ -71,7 +71,7 @@ def _or_null(read: Callable[..., int]) -> Callable[..., int | None]:
 def _read(text: str, pattern: str | None = None) -> int:
     if pattern is None:
         return read_lenient(text)
-    return date_formats.read(text, pattern, lenient=True)
+    return date_formats.read_or_jdbc(text, pattern)
 
 
 def _local_ms(arguments: Sequence[Any], read: Callable[..., int] = _read) -> Any:
@@ -103,7 +103,7 @@ def _to_date(call: Call, arguments: Sequence[Any], session: Session) -> Any:
     def days(text: str, pattern: str | None = None) -> int:
         if pattern is None:
             return text_formats.read_date(text).toordinal() - 719_163
-        return date_formats.read(text, pattern) // text_formats.DAY_NS
+        return date_formats.read_simple(text, pattern) // text_formats.DAY_NS
 
     return cast_arrow(map_values(_or_null(days), arguments, pa.int32()), pa.date32())
 
@@ -133,10 +133,11 @@ def _to_timestamp_ltz(call: Call, arguments: Sequence[Any], session: Session) ->
     if not pa.types.is_integer(first.type):
         first = pc.multiply(cast_arrow(first, pa.float64()), float(factor))
         factor = 1
-    number = pc.multiply(cast_arrow(first, pa.int64()), factor)
-    known = pc.and_(pc.greater_equal(number, _FIRST_MS), pc.less_equal(number, _LAST_MS))
+    number = cast_arrow(first, pa.int64())
+    low, high = -(-_FIRST_MS // factor), _LAST_MS // factor
+    known = pc.and_(pc.greater_equal(number, low), pc.less_equal(number, high))
     number = pc.if_else(known, number, pa.scalar(None, pa.int64()))
-    return cast_arrow(number, to_arrow(call.type))
+    return cast_arrow(pc.multiply(number, factor), to_arrow(call.type))
 
 
 def _zone(name: str) -> Any:
@@ -187,9 +188,7 @@ def _unix_timestamp(call: Call, arguments: Sequence[Any], session: Session) -> A
         return pa.scalar(session.now_ms // 1000, pa.int64())
 
     def read(text: str, pattern: str = date_formats.DEFAULT) -> int:
-        if pattern == date_formats.DEFAULT and "." in text:
-            text = text.partition(".")[0]
-        return date_formats.read(text, pattern, rolls=True)
+        return date_formats.read_simple(text, pattern)
 
     local = _local_ms(arguments, read)
     moment = cast_arrow(moments.from_local(local, session), pa.int64())

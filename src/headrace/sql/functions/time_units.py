@@ -178,7 +178,7 @@ def _floor_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Sign
         return None
     kind = arguments[0].type
     match kind:
-        case DateType() if options[0] in _DATE_UNITS:
+        case DateType():
             return Signature((kind,), kind)
         case TimeType() if options[0] in _TIME_UNITS:
             return Signature((kind,), kind)
@@ -219,6 +219,11 @@ def _to_unit(value: Any, unit: str, ceil: bool) -> Any:
     import pyarrow.compute as pc
 
     kind = value.type
+    if pa.types.is_date(kind) and unit in _TIME_UNITS:
+        return value
+    if pa.types.is_date(kind) and unit == "DAY":
+        # As in Flink, a date is rounded up to the next one.
+        return date_arithmetic.add_ms(value, pa.scalar(_MS[unit]), DateType()) if ceil else value
     if pa.types.is_time(kind):
         number = cast_arrow(cast_arrow(value, pa.int32()), pa.int64())
         step = _MS[unit]

@@ -457,3 +457,41 @@ SELECT f(1);
 
 -- case: drop_function_unknown
 DROP FUNCTION nope;
+
+-- case: show_create_catalog
+CREATE CATALOG shop COMMENT 'the ''shop''' WITH (
+  'type' = 'generic_in_memory', 'default-database' = 'main');
+SHOW CREATE CATALOG shop;
+
+-- case: describe_catalog
+CREATE CATALOG shop COMMENT 'the shop' WITH (
+  'type' = 'generic_in_memory', 'default-database' = 'main');
+DESCRIBE CATALOG EXTENDED shop;
+
+-- case: alter_catalog
+CREATE CATALOG shop WITH ('type' = 'generic_in_memory', 'default-database' = 'main');
+ALTER CATALOG shop SET ('default-database' = 'other');
+ALTER CATALOG shop COMMENT 'changed';
+DESCRIBE CATALOG EXTENDED shop;
+
+-- case: alter_catalog_type
+CREATE CATALOG shop WITH ('type' = 'generic_in_memory');
+ALTER CATALOG shop RESET ('type');
+
+-- case: catalog_unknown_option
+CREATE CATALOG shop WITH ('type' = 'generic_in_memory', 'nope' = '1');
+
+-- case: show_databases_of_path
+SHOW DATABASES FROM default_catalog.default_database;
+
+-- case: like_excluding_partitions
+CREATE TABLE a (i INT, d STRING) PARTITIONED BY (d) WITH ('connector' = 'print');
+CREATE TABLE b LIKE a (EXCLUDING PARTITIONS);
+SHOW CREATE TABLE b;
+
+-- case: show_create_table_function_names
+CREATE TABLE o (s STRING, u AS upper(coalesce(s, 'x'))) WITH ('connector' = 'datagen');
+SHOW CREATE TABLE o;
+
+-- case: show_modules
+SHOW FULL MODULES;
