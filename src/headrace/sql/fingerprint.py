@@ -165,7 +165,8 @@ class Fingerprints:
     def _window_aggregate(self, rel: WindowAggregate) -> _Rows:
         below = self._rows(rel.input)
         window = self._window_text(rel.window, below, rel.of_moments)
-        parts = [below.text, _call("keys", below.of(rel.keys)), window, str(rel.attached)]
+        how = f"{rel.attached} {rel.emit is None}"  # results before the end need other state
+        parts = [below.text, _call("keys", below.of(rel.keys)), window, how]
         columns = _by_place(rel.columns[: -len(rel.borders)] if rel.borders else rel.columns)
         columns |= {column.name: _named(border, column.type) for column, border in rel.borders}
         return _Rows(_call("window aggregate", [*parts, *_calls(rel.calls, below)]), columns)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from headrace.sql.rel import (
     Calc,
     Column,
     CountWindowAggregate,
+    OverInput,
     Rel,
     Scan,
     Sort,
@@ -159,3 +161,12 @@ def test_a_column_that_is_named_often_has_a_short_text() -> None:
     for _ in range(100):
         rel = Calc(rel, ("a",), (text("a + a"),))
     assert len(operator(counted(rel, "a"))) < 1000
+
+
+def test_each_relation_has_a_text() -> None:
+    def subclasses(of: type[Rel]) -> set[type[Rel]]:
+        return {each for one in of.__subclasses__() for each in (one, *subclasses(one))}
+
+    described = inspect.getsource(Fingerprints)
+    missing = {each for each in subclasses(Rel) if f"case {each.__name__}()" not in described}
+    assert missing == {OverInput}
