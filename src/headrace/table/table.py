@@ -510,7 +510,10 @@ class AggregatedTable:
         self._grouped = grouped
         self._table = table
         self._keys = [key.name for key in keys]
-        self._call, self._result_names = aggregate_call(function, table._names, self._method)
+        functions = table._session.resolver().functions
+        self._call, self._result_names = aggregate_call(
+            function, table._names, self._method, functions
+        )
         self._window = window
 
     def select(self, *fields: Expression[Any]) -> Table:

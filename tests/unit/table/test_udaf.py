@@ -305,6 +305,12 @@ def test_rows_of_a_group(tmp_path: Path, batch: bool) -> None:
     grouped = table.group_by(col("k")).flat_aggregate(above(col("n")).alias("x"))
     env.create_temporary_view("found", grouped.select(col("k"), col("x")))
     assert folded(env, "SELECT * FROM found") == [("a", 3), ("a", 5), ("b", 4)]
+    env.create_temporary_function("above", above)
+    named = table.group_by(col("k")).flat_aggregate(call("above", col("n")).alias("x"))
+    env.create_temporary_view("by_name", named.select(col("k"), col("x")))
+    assert folded(env, "SELECT * FROM by_name") == [("a", 3), ("a", 5), ("b", 4)]
+    with pytest.raises(SqlValidationError, match="takes a call of what udtaf"):
+        table.flat_aggregate(call("below", col("n")))
     sums = env.sql_query("SELECT k, SUM(n) AS s FROM t GROUP BY k")
     env.create_temporary_view("sums", sums.flat_aggregate(above(col("s"))).select(col("*")))
     assert folded(env, "SELECT f0 FROM sums") == [(10,)]

@@ -11,6 +11,7 @@ from sqlglot import exp
 from headrace.errors import SqlValidationError
 from headrace.sql.calls import resolve_call
 from headrace.sql.dialect.nodes import FunctionCall, WindowBorder
+from headrace.sql.python_function import Functions
 from headrace.sql.rel import Calc, Column, Rel, Unnest, reference
 from headrace.sql.types import ArrayType, RowType
 from headrace.table._api.selecting import expanded, trees_of
@@ -64,9 +65,11 @@ def lateral_of(tree: exp.Expr, method: str) -> exp.Lateral:
 
 
 def aggregate_call(
-    function: Any, names: Sequence[str], method: str
+    function: Any, names: Sequence[str], method: str, functions: Functions
 ) -> tuple[exp.Expr, Sequence[str]]:
     """Return the call of an aggregate function, and the names of its results; empty: its own.
+
+    ``functions``: those that ``call("name", …)`` may name.
 
     Raises:
         SqlValidationError: ``flat_aggregate`` is given another function than it takes.
@@ -76,6 +79,10 @@ def aggregate_call(
     if isinstance(tree, exp.Alias):
         tree, given = tree.this, tree.meta.get("names", (tree.alias,))
     if method == "flat_aggregate":
+        if isinstance(tree, exp.Anonymous):
+            path = (str(tree.this),)
+            found = functions.system_function(path[0]) or functions.function(path)
+            tree = FunctionCall(this=found, expressions=tree.expressions)
         called = tree.this if isinstance(tree, FunctionCall) else None
         if called is None or called.kind != "table aggregate":
             raise SqlValidationError("flat_aggregate() takes a call of what udtaf() returned")
