@@ -86,8 +86,11 @@ _THERE = "$there"
 class Streams(Protocol):
     """Makes the streams that plans begin with. Records are rows with the columns' fields."""
 
-    def scan(self, scan: Scan, dictionaries: bool = False) -> DataStream:
-        """Return the rows of a table. ``dictionaries``: texts may be dictionary-encoded."""
+    def scan(self, scan: Scan, uid: str, dictionaries: bool = False) -> DataStream:
+        """Return the rows of a table.
+
+        ``uid``: of its source. ``dictionaries``: texts may be dictionary-encoded.
+        """
 
     def stream(self, scan: StreamScan) -> DataStream:
         """Return the records of a stream that the program gave."""
@@ -171,6 +174,13 @@ class Lowering:
         """
         return self._uid(kind, "\n".join((self._fingerprints.rows(rel), *more)))
 
+    def sink_uid(self, target: str) -> str:
+        """Return the uid of a sink, by the table that it writes."""
+        return self._uid("sink", target)
+
+    def _scan_uid(self, scan: Scan) -> str:
+        return self._uid("source", f"{scan.table[-1]} {self._describe_scan(scan)}")
+
     def _operator_uid(self, rel: Rel) -> str:
         return self._uid(type(rel).__name__.lower(), self._fingerprints.operator(rel))
 
@@ -192,11 +202,11 @@ class Lowering:
             case Scan() if rel in self._scans:
                 return self._select(self._scans[rel], rel.columns, rel.columns)
             case Scan():
-                return self._streams.scan(rel)
+                return self._streams.scan(rel, self._scan_uid(rel))
             case StreamScan():
                 return self._streams.stream(rel)
             case Values():
-                return self._streams.values(rel)
+                return self._streams.values(rel).uid(self._operator_uid(rel))
             case Watermark():
                 return self._watermark(rel)
             case Calc():
@@ -288,7 +298,7 @@ class Lowering:
             return self.lower(rel)
         found = self._scans.get(rel)
         if found is None:
-            found = self._scans[rel] = self._streams.scan(rel, dictionaries=True)
+            found = self._scans[rel] = self._streams.scan(rel, self._scan_uid(rel), dictionaries=True)
         return found
 
     def _configured(self, function: BatchFunction) -> BatchFunction:

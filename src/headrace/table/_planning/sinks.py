@@ -68,7 +68,8 @@ class TableSinks:
         """Write the rows of a plan into its table."""
         plan, name = self.plan(insert), insert.target.name
         stream = self._lowering.lower_required(plan.rel, plan.required, name, self._drops_nulls)
-        self._with_changes(stream, plan, name).sink_to(plan.sink)
+        uid = self._lowering.sink_uid(f"{insert.target.full_name} {plan.sink.locator}")
+        self._with_changes(stream, plan, name).sink_to(plan.sink).uid(uid)
 
     def plan(self, insert: PlannedInsert) -> SinkPlan:
         """Return what an INSERT means for its table.

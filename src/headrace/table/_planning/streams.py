@@ -40,12 +40,12 @@ class TableStreams:
         self._time_zone = time_zone
         self._sources: dict[Scan, TableSource] = {}
 
-    def scan(self, scan: Scan, dictionaries: bool = False) -> DataStream:
+    def scan(self, scan: Scan, uid: str, dictionaries: bool = False) -> DataStream:
         """Return the rows of a table."""
         found = self._source(scan)
         source = found.with_dictionaries if dictionaries else None
         without = WatermarkStrategy.no_watermarks()
-        stream = self._env.from_source(source or found.source, without, scan.table[-1])
+        stream = self._env.from_source(source or found.source, without, scan.table[-1]).uid(uid)
         if found.conversion is None:
             return stream
         return stream._add(

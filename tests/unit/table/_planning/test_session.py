@@ -312,3 +312,18 @@ def test_tables_that_keep_the_rows_of_one_query_keep_them_apart(
     inserts.execute().wait()
     printed = capsys.readouterr().out
     assert re.findall(r"^(x|y).*\+U\[1, b\]$", printed, re.MULTILINE) == ["x", "y"]
+
+
+def test_all_state_of_statements_is_found_by_what_it_is(t_env: TableEnvironment) -> None:
+    t_env.execute_sql("CREATE TABLE sums (a INT, n BIGINT) WITH ('connector' = 'print')")
+    statements = t_env.create_statement_set()
+    statements.add_insert_sql("INSERT INTO sums SELECT a, COUNT(*) FROM endless GROUP BY a")
+    statements.add_insert_sql(
+        "INSERT INTO nothing SELECT a + 1 FROM endless UNION ALL SELECT * FROM (VALUES (1), (2))"
+    )
+    stateful = r"^ *(?:Source |Sink \d+: |GroupAggregate).*"
+    found = re.findall(stateful, statements.explain(), re.MULTILINE)
+    assert len(found) == 5
+    uids = [re.findall(r"\[uid=sql-\w+-\w+\]", line) for line in found]
+    assert all(len(each) == 1 for each in uids), found
+    assert len({uid for (uid,) in uids}) == 5
