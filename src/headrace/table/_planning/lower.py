@@ -298,7 +298,8 @@ class Lowering:
             return self.lower(rel)
         found = self._scans.get(rel)
         if found is None:
-            found = self._scans[rel] = self._streams.scan(rel, self._scan_uid(rel), dictionaries=True)
+            found = self._streams.scan(rel, self._scan_uid(rel), dictionaries=True)
+            self._scans[rel] = found
         return found
 
     def _configured(self, function: BatchFunction) -> BatchFunction:

@@ -321,7 +321,7 @@ def test_all_state_of_statements_is_found_by_what_it_is(t_env: TableEnvironment)
     statements.add_insert_sql(
         "INSERT INTO nothing SELECT a + 1 FROM endless UNION ALL SELECT * FROM (VALUES (1), (2))"
     )
-    stateful = r"^ *(?:Source |Sink \d+: |GroupAggregate).*"
+    stateful = r"^ *(?:Source |Sink \d+: |GroupAggregate \[).*"
     found = re.findall(stateful, statements.explain(), re.MULTILINE)
     assert len(found) == 5
     uids = [re.findall(r"\[uid=sql-\w+-\w+\]", line) for line in found]
