@@ -77,6 +77,8 @@ def _expressions(rel: Rel) -> Iterator[Expression]:
                 yield rel.condition
         case Unnest():
             yield rel.expression
+            if rel.condition is not None:
+                yield rel.condition
 
 
 @dataclass(frozen=True)

@@ -296,6 +296,10 @@ class Converter:
 
     # Calls
 
+    def _current_database(self, node: exp.Expr, name: str) -> Expression:
+        arguments = [self.expression(each) for each in node.expressions]
+        return resolve_call(name, arguments, (self.functions.current_database,))
+
     def _function(self, node: exp.Expr) -> Expression:
         written = _name(node)
         system = self.functions.system_function(written)
@@ -483,6 +487,7 @@ _CALLS: dict[str, Callable[[Converter, Any, str], Expression]] = {
     "TIMESTAMPADD": Converter._with_unit,
     "TIMESTAMPDIFF": Converter._with_unit,
     "TRIM": Converter._trim,
+    "CURRENT_DATABASE": Converter._current_database,
     "JSON_VALUE": Converter._json,
     "JSON_QUERY": Converter._json,
     "JSON_EXISTS": Converter._json,

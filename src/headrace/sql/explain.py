@@ -108,7 +108,8 @@ def _describe(rel: Rel) -> str:
             sets = ", ".join(f"({', '.join(each)})" for each in rel.sets)
             return f"groupingSets=[{sets}]"
         case Unnest():
-            return f"unnest=[{rel.expression}]{', outer' if rel.outer else ''}"
+            where = "" if rel.condition is None else f", where=[{rel.condition}]"
+            return f"unnest=[{rel.expression}]{where}{', outer' if rel.outer else ''}"
         case Correlate():
             return f"call=[{rel.call}]{', outer' if rel.outer else ''}"
         case SetOperation():

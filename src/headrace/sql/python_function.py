@@ -91,6 +91,10 @@ class AggregateImplementation(Implementation, Protocol):
 class Functions(Protocol):
     """The functions of users that queries name."""
 
+    @property
+    def current_database(self) -> str:
+        """The database of names without one."""
+
     def system_function(self, name: str) -> PythonFunction | None:
         """Return a temporary system function; None: there is none of the name."""
 
@@ -100,6 +104,8 @@ class Functions(Protocol):
 
 class NoFunctions:
     """No functions of users."""
+
+    current_database = "default_database"
 
     def system_function(self, name: str) -> PythonFunction | None:
         """Return None."""

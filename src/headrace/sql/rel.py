@@ -335,13 +335,14 @@ class Unnest(OverInput):
     """Each row once for each element of an array, map or multiset, with the element's columns.
 
     ``outer``: a row without elements is given once, with NULLs. ``ordinality``: the last column is
-    the element's place, from 1.
+    the element's place, from 1. ``condition``: over all columns; other elements are left out.
     """
 
     expression: Expression
     added: Columns
     outer: bool
     ordinality: bool
+    condition: Expression | None = None
 
     @property
     def columns(self) -> Columns:

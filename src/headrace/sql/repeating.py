@@ -9,7 +9,7 @@ from typing import Any
 from headrace.operators.columns.calc import BatchContext, BatchFunction
 from headrace.operators.columns.window_zones import LocalTime
 from headrace.sql.evaluate import compile_expressions
-from headrace.sql.expressions import PythonCall, implementations, with_implementations
+from headrace.sql.expressions import Expression, PythonCall, implementations, with_implementations
 from headrace.sql.projection import Projected, reads, session_of
 from headrace.sql.rel import Correlate, Expand, Unnest, Window, arrow_schema
 from headrace.sql.types import (
@@ -137,12 +137,12 @@ class Unnested(BatchFunction):
     @property
     def reads_chance(self) -> bool:
         """Whether the elements are random values."""
-        return reads([self.unnest.expression], chance=True)
+        return reads(self._computed, chance=True)
 
     @property
     def reads_watermark(self) -> bool:
         """Whether the elements depend on the watermark."""
-        return reads([self.unnest.expression], chance=False)
+        return reads(self._computed, chance=False)
 
     @property
     def summary(self) -> str:
@@ -150,12 +150,21 @@ class Unnested(BatchFunction):
         return f"unnest=[{self.unnest.expression}]"
 
     @property
+    def _computed(self) -> list[Expression]:
+        condition = self.unnest.condition
+        return [self.unnest.expression, *([] if condition is None else [condition])]
+
+    @property
     def functions(self) -> tuple[Any, ...]:
-        return implementations([self.unnest.expression])
+        return implementations(self._computed)
 
     def with_functions(self, copies: Mapping[Any, Any]) -> Unnested:
-        expression = with_implementations(self.unnest.expression, copies)
-        return replace(self, unnest=replace(self.unnest, expression=expression))
+        made = [with_implementations(each, copies) for each in self._computed]
+        expression, condition = (*made, None)[:2]
+        assert expression is not None
+        return replace(
+            self, unnest=replace(self.unnest, expression=expression, condition=condition)
+        )
 
     def compile(self) -> Callable[[Any, BatchContext], Projected]:
         """Return the function: of a batch, and of what is known of its task."""
@@ -168,6 +177,7 @@ class Unnested(BatchFunction):
         before = unnest.input.columns
         given = arrow_schema(before)
         compute = compile_expressions([unnest.expression], given)
+        outer = unnest.outer and unnest.condition is None
 
         def repeat(batch: Any, context: BatchContext) -> Projected:
             (values,) = compute(batch, session_of(context, self.time_zone))
@@ -175,7 +185,7 @@ class Unnested(BatchFunction):
             found: list[tuple[Any, ...]] = []
             for row, value in enumerate(values.to_pylist()):
                 elements = [] if value is None else [*_elements(value, kind)]
-                if not elements and unnest.outer:
+                if not elements and outer:
                     elements = [(None,) * len(unnest.added)]
                 for place, element in enumerate(elements, 1):
                     rows.append(row)
@@ -189,7 +199,37 @@ class Unnested(BatchFunction):
             ]
             return pa.RecordBatch.from_arrays(arrays, schema=schema), indices
 
-        return repeat
+        return repeat if unnest.condition is None else self._with_condition(repeat)
+
+    def _with_condition(
+        self, repeat: Callable[[Any, BatchContext], Projected]
+    ) -> Callable[[Any, BatchContext], Projected]:
+        """Return the function that leaves elements out, of one that gives all of them."""
+        import numpy as np
+        import pyarrow as pa
+
+        unnest = self.unnest
+        assert unnest.condition is not None
+        schema = arrow_schema(unnest.columns)
+        compute = compile_expressions([unnest.condition], schema)
+
+        def chosen(batch: Any, context: BatchContext) -> Projected:
+            made, rows = repeat(batch, context)
+            assert rows is not None, "each element has its row"
+            (there,) = compute(made, session_of(context, self.time_zone))
+            kept = np.flatnonzero(np.asarray(there.fill_null(False)))
+            made, rows = made.take(pa.array(kept)), rows[kept]
+            if not unnest.outer:
+                return made, rows
+            left = np.setdiff1d(np.arange(batch.num_rows), rows)
+            arrays = [*batch.take(pa.array(left)).columns]
+            arrays += [pa.nulls(len(left), field.type) for field in [*schema][len(arrays) :]]
+            alone = pa.RecordBatch.from_arrays(arrays, schema=schema)
+            both, numbers = pa.concat_batches([made, alone]), np.concatenate([rows, left])
+            order = np.argsort(numbers, kind="stable")
+            return both.take(pa.array(order)), numbers[order]
+
+        return chosen
 
 
 @dataclass(frozen=True)

@@ -70,11 +70,12 @@ NAMED_ROWS = NamedRows()
 def python_values(column: Any) -> list[Any]:
     """Return the values of an Arrow array as Python objects; nanoseconds are cut off."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        # Python's datetime ends at microseconds.
-        column = column.cast(pa.timestamp("us", kind.tz), safe=False)
+        # Python's datetime ends at microseconds. A cast alone would cut towards 1970.
+        column = pc.floor_temporal(column, unit="microsecond").cast(pa.timestamp("us", kind.tz))
     values: list[Any] = column.to_pylist()
     return values
 

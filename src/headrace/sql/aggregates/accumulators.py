@@ -103,6 +103,48 @@ class Collect(_Occurrences):
 
 
 @dataclass(frozen=True)
+class CollectWithParts(Accumulator):
+    """A MULTISET of values with parts, which come after texts that tell them apart."""
+
+    def zero(self) -> dict[str, tuple[Any, int]]:
+        return {}
+
+    def add(
+        self, state: dict[str, tuple[Any, int]], values: tuple[Any, ...]
+    ) -> dict[str, tuple[Any, int]]:
+        key, value = values
+        return self._counted(state, key, value, 1)
+
+    def retract(
+        self, state: dict[str, tuple[Any, int]], values: tuple[Any, ...]
+    ) -> dict[str, tuple[Any, int]]:
+        key, value = values
+        return self._counted(state, key, value, -1)
+
+    def merge(
+        self, state: dict[str, tuple[Any, int]], other: dict[str, tuple[Any, int]]
+    ) -> dict[str, tuple[Any, int]]:
+        for key, (value, count) in other.items():
+            state = self._counted(state, key, value, count)
+        return state
+
+    def _counted(
+        self, state: dict[str, tuple[Any, int]], key: str | None, value: Any, change: int
+    ) -> dict[str, tuple[Any, int]]:
+        if key is None:
+            return state
+        first, count = state.get(key, (value, 0))
+        if count + change:
+            state[key] = first, count + change
+        else:
+            del state[key]
+        return state
+
+    def result(self, state: dict[str, tuple[Any, int]]) -> Any:
+        return [(value, count) for value, count in state.values() if count > 0]
+
+
+@dataclass(frozen=True)
 class Distinct(Accumulator):
     """Gives an accumulator each value once, however often it occurs."""
 

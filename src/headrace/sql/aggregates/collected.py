@@ -117,7 +117,7 @@ def _at(ordered: list[tuple[float, int]], position: float) -> float:
     assert low is not None and high is not None, "positions are inside"
     if low == high:
         return low
-    return (higher - position) * low + (position - lower) * high
+    return low + (position - lower) * (high - low)
 
 
 @dataclass(frozen=True)

@@ -283,7 +283,9 @@ _ROWS = (
     AggregateFunction(
         "COLLECT",
         _multiset_type,
-        lambda types, result, retracts, constants: kept.Collect(),
+        lambda types, result, retracts, constants: (
+            kept.CollectWithParts() if len(types) > 1 else kept.Collect()
+        ),
         ("COLLECT([DISTINCT] value)",),
         "A MULTISET of the values that are not NULL.",
         example=("COLLECT(s)", "{a=1, b=2, c=1}"),

@@ -172,7 +172,7 @@ FUNCTIONS = (
         python(_matches(similar_pattern)),
         ("string SIMILAR TO pattern [ESCAPE character]",),
         "Whether the text matches a regular expression of SQL.",
-        (("'hello' SIMILAR TO '(h|x)%'", "true"),),
+        (("'hello' SIMILAR TO '(h|x)%'", "true"), ("'hello' SIMILAR TO 'h.llo'", "true")),
     ),
     Function(
         "REGEXP",

@@ -1,4 +1,4 @@
-"""RAND, UUID and TYPEOF.
+"""RAND, UUID, TYPEOF and CURRENT_DATABASE.
 
 A random number is made of the session's seed, the row's number and the call, so that a micro-batch
 that is replayed gets the same numbers. With a seed of its own, the numbers of a call are those of
@@ -149,6 +149,12 @@ def _uuid_text(high: int, low: int) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
+def _current_database(call: Call, arguments: Sequence[Any], session: Session) -> Any:
+    import pyarrow as pa
+
+    return pa.scalar(call.options[0], pa.string())
+
+
 def _typeof_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signature | None:
     if len(arguments) == 2 and not isinstance(arguments[1], Literal):
         return None
@@ -199,5 +205,13 @@ FUNCTIONS = (
         ("TYPEOF(value)", "TYPEOF(value, force_serializable)"),
         "The type of the value, as text.",
         (("TYPEOF(1)", "INT NOT NULL"),),
+    ),
+    Function(
+        "CURRENT_DATABASE",
+        takes(gives=STRING, nulls=NOT_NULL),
+        _current_database,
+        ("CURRENT_DATABASE()",),
+        "The name of the session's database, when the statement is planned.",
+        (("CURRENT_DATABASE()", "default_database"),),
     ),
 )

@@ -41,7 +41,7 @@ AREAS: dict[str, tuple[Function, ...]] = {
     "Arrays, maps and rows": (*collections.FUNCTIONS, *array_functions.FUNCTIONS),
     "JSON": json.FUNCTIONS,
     "Encodings and digests": (*encodings.FUNCTIONS, *hash_codes.FUNCTIONS),
-    "Random values and types": random_numbers.FUNCTIONS,
+    "Random values, types and the current database": random_numbers.FUNCTIONS,
 }
 """The functions by area, each area with its title."""
 
@@ -67,7 +67,6 @@ REFUSED: dict[str, str] = {
     "OBJECT_OF": _STRUCTURED,
     "OBJECT_UPDATE": _STRUCTURED,
     "SOURCE_WATERMARK": "it is only in WATERMARK FOR of a table",
-    "CURRENT_DATABASE": "the name of a table says its database",
     "GROUP_ID": "GROUPING tells which keys are grouped",
     "FLATTEN": "a star after a row is not supported; select its fields",
     "ML_PREDICT": "models are not supported; a Python function calls one",

@@ -72,6 +72,8 @@ def aggregate_arguments(
     if function.name in _JSON:
         *keys, value = converted
         return AggregateArguments((*keys, _as_json(value)), words, kind, distinct)
+    if function.name == "COLLECT" and has_parts(types[0]):
+        converted = [key_of(converted[0]), *converted]
     values, options = _without_constants(function, converted)
     return AggregateArguments(tuple(values), options, kind, distinct, row_names)
 

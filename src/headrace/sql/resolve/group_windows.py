@@ -110,8 +110,8 @@ def find_group_window(
 
 def _is_time(column: Column, batch: bool) -> bool:
     """Return whether old windows can be by a column: as in Flink also by what is computed of event
-    time, such as its sum with an interval; in a batch by any timestamp of milliseconds."""
+    time, such as its sum with an interval; in a batch by any timestamp."""
     kind = column.type
     if batch:
-        return isinstance(kind, AnyTimestampType) and kind.precision <= 3
+        return isinstance(kind, AnyTimestampType)
     return attribute_of(kind) == "rowtime"

@@ -10,7 +10,7 @@ from headrace.errors import SqlValidationError
 from headrace.sql.dialect.printing import to_sql
 from headrace.sql.expressions import ColumnRef, Expression
 from headrace.sql.places import add_place
-from headrace.sql.rel import Calc, Rel, Sort, reference
+from headrace.sql.rel import Calc, Rel, Sort, Values, reference
 
 SORTED_BY = "$sort"
 """Begins the names of columns that rows are sorted by, and that SELECT does not give."""
@@ -96,6 +96,8 @@ def sorted_rows(
         made = distinct(made)
     if order is None and limit is None and offset is None:
         return made
+    if _number(limit) == 0:
+        return Values((), made.columns[: len(names)])
     made = Sort(made, tuple(keys), _number(offset) or 0, _number(limit))
     if not hidden:
         return made

@@ -154,10 +154,15 @@ class QueryResolver:
     def _items(self, node: exp.Select, scope: Scope) -> list[tuple[str, exp.Expr]]:
         """Return the names and trees of SELECT, with each ``*`` expanded."""
         items: list[tuple[str, exp.Expr]] = []
-        for number, item in enumerate(node.expressions):
+        for number, written in enumerate(node.expressions):
+            item = written.unnest() if isinstance(written, exp.Paren) else written
             star = item.this if isinstance(item, exp.Column) else item
             if isinstance(star, exp.Star):
                 alias = item.table if isinstance(item, exp.Column) else None
+                fields = _fields_of_row(item, scope)
+                if fields:
+                    items += fields
+                    continue
                 for source in scope.of_star(alias or None):
                     for name in source.names:
                         items.append((name, exp.column(name, source.alias, quoted=True)))
@@ -266,6 +271,19 @@ _REFUSED_CLAUSES = {
 }
 
 
+def _fields_of_row(item: exp.Expr, scope: Scope) -> list[tuple[str, exp.Expr]]:
+    """Return the fields that the star after a column of rows stands for; none: it is of a table."""
+    if not isinstance(item, exp.Column) or not item.table:
+        return []
+    if any(source.alias == item.table for source in scope.sources):
+        return []
+    column = scope.find((item.table,))
+    if column is None or not isinstance(column.type, RowType):
+        return []
+    inside = exp.to_identifier(item.table, quoted=True)
+    return [(each.name, exp.column(each.name, inside, quoted=True)) for each in column.type.fields]
+
+
 def _condition(converter: ScopeConverter, tree: exp.Expr, clause: str) -> Expression:
     found = converter.expression(tree)
     if not isinstance(found.type, BooleanType):
@@ -275,9 +293,9 @@ def _condition(converter: ScopeConverter, tree: exp.Expr, clause: str) -> Expres
 
 def filtered(rel: Rel, condition: Expression) -> Rel:
     """Return the rows of a relation for which a condition is true."""
-    if isinstance(condition, Constant) and condition.value is True:
-        return rel
     columns = rel.columns
+    if isinstance(condition, Constant):
+        return rel if condition.value is True else Values((), columns)
     return Calc(
         rel, tuple(each.name for each in columns), tuple(map(reference, columns)), condition
     )

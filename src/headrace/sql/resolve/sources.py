@@ -18,7 +18,7 @@ from headrace.sql.dialect.nodes import (
     TableArgument,
 )
 from headrace.sql.dialect.printing import to_sql
-from headrace.sql.expressions import ColumnRef, Literal
+from headrace.sql.expressions import ColumnRef, Expression, Literal
 from headrace.sql.places import PLACED, add_place
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import (
@@ -120,13 +120,15 @@ class SourceResolver:
         side = join.args.get("side") or ""
         condition = join.args.get("on")
         always = condition is None or (isinstance(condition, exp.Boolean) and condition.this)
-        if isinstance(join.this, exp.Unnest) and side in ("", "LEFT") and always:
-            return self._unnested(rel, scope, join.this, outer=side == "LEFT")
+        if isinstance(join.this, exp.Unnest) and side in ("", "LEFT"):
+            on = None if always else condition
+            return self._unnested(rel, scope, join.this, outer=side == "LEFT", on=on)
         if isinstance(join.this, exp.Lateral) and side in ("", "LEFT"):
             inside, alias = join.this.this, join.this.args.get("alias")
-            if isinstance(inside, exp.Unnest) and always:
+            if isinstance(inside, exp.Unnest):
                 inside.set("alias", alias)
-                return self._unnested(rel, scope, inside, outer=side == "LEFT")
+                on = None if always else condition
+                return self._unnested(rel, scope, inside, outer=side == "LEFT", on=on)
             if isinstance(inside, _CALLS):
                 if side == "LEFT" and not always:
                     refuse("LEFT JOIN LATERAL TABLE with a condition", to_sql(join)[:100])
@@ -134,10 +136,14 @@ class SourceResolver:
                 return made if condition is None or always else self._filtered(*made, condition)
         refuse("a join", to_sql(join)[:100])
 
-    def _filtered(self, rel: Rel, scope: Scope, tree: exp.Expr) -> tuple[Rel, Scope]:
+    def _condition(self, scope: Scope, tree: exp.Expr) -> Expression:
         condition = self._queries.converter(scope).expression(tree)
         if not isinstance(condition.type, BooleanType):
             raise SqlValidationError(f"ON needs a condition, not {condition.type}: {to_sql(tree)}")
+        return condition
+
+    def _filtered(self, rel: Rel, scope: Scope, tree: exp.Expr) -> tuple[Rel, Scope]:
+        condition = self._condition(scope, tree)
         names = tuple(column.name for column in rel.columns)
         return Calc(rel, names, tuple(map(reference, rel.columns)), condition), scope
 
@@ -152,8 +158,17 @@ class SourceResolver:
         columns, source = _named_source(rel, added, alias, call.function.name)
         return Correlate(rel, call, columns, outer), Scope((*scope.sources, source))
 
-    def _unnested(self, rel: Rel, scope: Scope, node: exp.Unnest, outer: bool) -> tuple[Rel, Scope]:
-        (tree,) = node.expressions
+    def _unnested(
+        self,
+        rel: Rel,
+        scope: Scope,
+        node: exp.Unnest,
+        outer: bool,
+        on: exp.Expr | None = None,
+    ) -> tuple[Rel, Scope]:
+        tree, *others = node.expressions
+        if others:
+            refuse("UNNEST of more than one value", to_sql(node)[:100])
         expression = self._queries.converter(scope).expression(tree)
         added = _columns_of_elements(expression.type)
         if added is None:
@@ -164,9 +179,12 @@ class SourceResolver:
         if outer:
             added = tuple(Column(each.name, each.type.with_nullable(True)) for each in added)
         alias = node.args.get("alias")
+        if alias is not None and len(added) == 1 and not _has_fields(expression.type):
+            added = (Column(alias.name, added[0].type),)
         columns, source = _named_source(rel, added, alias, "UNNEST")
-        made = Unnest(rel, expression, columns, outer, ordinality)
-        return made, Scope((*scope.sources, source))
+        scope = Scope((*scope.sources, source))
+        condition = None if on is None else self._condition(scope, on)
+        return Unnest(rel, expression, columns, outer, ordinality, condition), scope
 
     def _relation(self, node: exp.Expr) -> tuple[Rel, Source]:
         try:
@@ -306,6 +324,11 @@ def _named_source(
     inner = unique_names([*taken, *names])[len(taken) :]
     columns = tuple(Column(name, each.type) for name, each in zip(inner, added, strict=True))
     return columns, Source(None if alias is None else alias.name, names, columns)
+
+
+def _has_fields(kind: SqlType) -> bool:
+    """Return whether the elements of a value are rows, whose fields have names."""
+    return isinstance(kind, ArrayType | MultisetType) and isinstance(kind.element, RowType)
 
 
 def _columns_of_elements(kind: SqlType) -> Columns | None:

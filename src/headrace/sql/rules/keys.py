@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from headrace.sql.coercion import same_type
-from headrace.sql.expressions import Call, ColumnRef, Expression
+from headrace.sql.constant_rows import varies
+from headrace.sql.expressions import Call, ColumnRef, Expression, columns_of
 from headrace.sql.rel import (
     Aggregate,
     Calc,
@@ -15,7 +16,16 @@ from headrace.sql.rel import (
     Watermark,
     WindowAggregate,
 )
-from headrace.sql.types import CharacterType, IntegerType, SqlType, VarCharType
+from headrace.sql.types import (
+    BooleanType,
+    CharacterType,
+    DateType,
+    IntegerType,
+    SqlType,
+    TimestampType,
+    TimeType,
+    VarCharType,
+)
 
 Keys = frozenset[frozenset[str]]
 
@@ -28,16 +38,30 @@ def upsert_keys(rel: Rel) -> Keys:
     match rel:
         case Scan() | StreamScan():
             return frozenset([frozenset(rel.primary_key)] if rel.primary_key else [])
-        case ChangelogNormalize() | Aggregate():
+        case ChangelogNormalize():
             return frozenset([frozenset(rel.keys)])
         case WindowAggregate():
             names = (column.name for column, border in rel.borders if border != "time")
             return frozenset(frozenset((*rel.keys, name)) for name in names)
+        case Aggregate():
+            return frozenset([frozenset(rel.keys) - _constants(rel.input)])
         case Watermark() | Sort():
             return upsert_keys(rel.input)
         case Calc():
             return _projected(rel)
     return frozenset()
+
+
+def _constants(rel: Rel) -> frozenset[str]:
+    """Return the columns that have one value in all rows."""
+    if not isinstance(rel, Calc):
+        return frozenset()
+    below = _constants(rel.input)
+    return frozenset(
+        name
+        for name, each in zip(rel.names, rel.expressions, strict=True)
+        if columns_of(each) <= below and not varies(each)
+    )
 
 
 def keeps_updates_together(rel: Rel) -> bool:
@@ -67,21 +91,41 @@ def _projected(rel: Calc) -> Keys:
 
 
 def _copied(expression: Expression) -> str | None:
-    """Return the column whose values an expression has, though in a wider type; or None."""
+    """Return the column of whose values an expression has one each, in another type; or None."""
     match expression:
         case ColumnRef():
             return expression.name
-        case Call(function="CAST", arguments=(argument,)) if _widens(
+        case Call(function="CAST", arguments=(argument,)) if _keeps_apart(
             argument.type, expression.type
         ):
             return _copied(argument)
     return None
 
 
-def _widens(given: SqlType, wanted: SqlType) -> bool:
+def _keeps_apart(given: SqlType, wanted: SqlType) -> bool:
+    """Return whether a CAST gives different values for different ones."""
     match given, wanted:
         case IntegerType(), IntegerType():
             return given.bits <= wanted.bits
         case CharacterType(), VarCharType():
             return given.length <= wanted.length
+        case _, VarCharType():
+            length = _text_length(given)
+            return length is not None and length <= wanted.length
     return same_type(given, wanted)
+
+
+def _text_length(kind: SqlType) -> int | None:
+    """Return how long the text of a value is at most; None: values may have equal texts."""
+    match kind:
+        case IntegerType():
+            return len(str(-(1 << (kind.bits - 1))))
+        case BooleanType():
+            return len("FALSE")
+        case DateType():
+            return len("2026-01-01")
+        case TimeType():
+            return len("00:00:00.") + kind.precision
+        case TimestampType():
+            return len("2026-01-01 00:00:00.") + kind.precision
+    return None

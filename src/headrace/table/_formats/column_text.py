@@ -136,7 +136,8 @@ def _timestamps(array: Any, zoned: bool, between: str) -> Any:
 
     # Python's datetime ends at microseconds.
     unit = "us" if array.type.unit == "ns" else array.type.unit
-    texts = _without_zeros(array.cast(pa.timestamp(unit), safe=False))
+    whole = pc.floor_temporal(array, unit="microsecond") if unit != array.type.unit else array
+    texts = _without_zeros(whole.cast(pa.timestamp(unit), safe=False))
     if between != " ":
         texts = pc.replace_substring(texts, " ", between)
     return pc.binary_join_element_wise(texts, "Z", "") if zoned else texts

@@ -64,10 +64,12 @@ from headrace.sql.rel import (
 from headrace.sql.repeating import AssignedWindows, Correlated, GroupingSets, Unnested
 from headrace.sql.rules.changelog import INSERTS, changelog_mode
 from headrace.sql.rules.emit import EmitOptions, with_emit_strategies
+from headrace.sql.rules.no_rows import with_results_of_no_rows
 from headrace.sql.rules.normalize import with_normalized_sources
 from headrace.sql.rules.one_group import ALL, with_a_group, with_constant_key
 from headrace.sql.rules.sides import SIDE, with_side
 from headrace.sql.rules.time_order import time_order
+from headrace.sql.rules.unique_groups import without_groups_of_one
 from headrace.sql.rules.windows import with_window_aggregates
 from headrace.sql.types import BOOLEAN, SqlType, TimestampLtzType
 from headrace.table._functions.asynchronous import AsyncImplementation, AsyncSettings
@@ -137,7 +139,7 @@ class Lowering:
 
     def planned(self, rel: Rel) -> Rel:
         """Return the plan of a resolved relation that is lowered and explained."""
-        rel = with_window_aggregates(rel)
+        rel = without_groups_of_one(with_results_of_no_rows(with_window_aggregates(rel)))
         if self._batch:
             return rel
         rel = with_emit_strategies(rel, self._emit)
@@ -267,8 +269,8 @@ class Lowering:
                 refuse(f"the function {each} over rows that change, as it is not deterministic,")
 
     def _watermark(self, rel: Watermark) -> DataStream:
-        if self._batch:
-            return self.lower(rel.input)  # rows of a batch have no event time
+        if self._batch:  # times may be NULL: windows read the column, and leave such rows out
+            return self.lower(rel.input)
         columns = rel.input.columns
         names, expressions = [c.name for c in columns], [*map(reference, columns)]
         delay_ms = constant_delay_ms(rel)

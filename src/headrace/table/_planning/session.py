@@ -636,6 +636,11 @@ class _Functions:
         self._catalogs = catalogs
         self._database = database
 
+    @property
+    def current_database(self) -> str:
+        """The session's database, also in a view of another one."""
+        return self._catalogs.current_database
+
     def system_function(self, name: str) -> PythonFunction | None:
         """Return a temporary system function."""
         found = self._catalogs.system_function(name)
