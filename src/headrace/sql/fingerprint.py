@@ -122,8 +122,12 @@ class Fingerprints:
             case Expand():
                 return self._expand(rel)
             case Unnest():
-                inside = (rel.expression,), f"unnest {rel.outer} {rel.ordinality}"
-                return self._repeated(rel, *inside)
+                word = f"unnest {rel.outer} {rel.ordinality}"
+                made = self._repeated(rel, (rel.expression,), word)
+                if rel.condition is None:
+                    return made
+                kept = _text(rel.condition, made.columns)
+                return self._repeated(rel, (rel.expression,), f"{word} {kept}")
             case Correlate():
                 return self._repeated(rel, (rel.call,), f"correlate {rel.outer}")
             case Sort():

@@ -170,3 +170,14 @@ def test_each_relation_has_a_text() -> None:
     described = inspect.getsource(Fingerprints)
     missing = {each for each in subclasses(Rel) if f"case {each.__name__}()" not in described}
     assert missing == {OverInput}
+
+
+def test_the_condition_of_elements_counts() -> None:
+    def unnested(where: str | None) -> Rel:
+        condition = None if where is None else expression(where, {**TYPES, "e": INT})
+        made = Unnest(SCAN, text("x"), (Column("e", INT),), True, False, condition)
+        return counted(made, "e")
+
+    texts = {operator(unnested(each)) for each in (None, "e > 1", "e > 2")}
+    assert len(texts) == 3
+    assert operator(unnested("e > 1")) == operator(unnested("e > 1"))

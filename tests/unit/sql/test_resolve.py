@@ -45,6 +45,28 @@ T = "(VALUES (1, 'a'), (2, 'b'), (2, 'b'), (CAST(NULL AS INT), 'c')) AS t(n, s)"
         (f"SELECT s FROM {T} EXCEPT ALL SELECT 'b'", [("a",), ("b",), ("c",)]),
         (f"SELECT s FROM {T} INTERSECT SELECT 'b'", [("b",)]),
         ("SELECT e FROM UNNEST(ARRAY[3, 4]) AS u(e)", [(3,), (4,)]),
+        ("SELECT e FROM UNNEST(ARRAY[3, 4]) AS e", [(3,), (4,)]),
+        (
+            "SELECT n, e FROM (VALUES (1, ARRAY[3, 4]), (2, ARRAY[3]), (4, ARRAY[5, 6]),"
+            " (3, CAST(NULL AS ARRAY<INT>))) AS v(n, a)"
+            " LEFT JOIN UNNEST(a) AS u(e) ON e > n + 1 AND e <> 3",
+            [(1, 4), (2, None), (4, 6), (3, None)],
+        ),
+        ("SELECT e FROM (VALUES ARRAY[3, 4]) AS v(a) JOIN UNNEST(a) AS u(e) ON e > 3", [(4,)]),
+        ("SELECT r.* FROM (SELECT ROW(1, 'a') AS r) AS v", [(1, "a")]),
+        (f"SELECT n FROM {T} ORDER BY n LIMIT 0", []),
+        (
+            "SELECT n, COLLECT(r) FROM (VALUES (1, ROW(2, 'x')), (1, ROW(2, 'x')),"
+            " (1, ROW(3, 'y'))) AS v(n, r) GROUP BY n",
+            [(1, [({"EXPR$0": 2, "EXPR$1": "x"}, 2), ({"EXPR$0": 3, "EXPR$1": "y"}, 1)])],
+        ),
+        ("SELECT d IN (0E0, 2E0) FROM (VALUES CAST('-0.0' AS DOUBLE)) AS v(d)", [(True,)]),
+        (
+            "SELECT d IN (CAST('NaN' AS DOUBLE), 2E0) FROM (VALUES 1E0, 2E0) AS v(d)",
+            [(False,), (True,)],
+        ),
+        (f"SELECT PERCENTILE(n, 0.9) FROM {T} WHERE s IN ('a', 'b')", [(2.0,)]),
+        ("SELECT PERCENTILE(n, 0.9) FROM (VALUES 2, 3) AS v(n)", [(2.9,)]),
         (f"SELECT s FROM {T} ORDER BY n + 1 NULLS LAST, s DESC LIMIT 1 OFFSET 3", [("c",)]),
         ("SELECT 1 IN (SELECT 1), 2 > ALL (SELECT 1), EXISTS (SELECT 1)", [(True, True, True)]),
         ("SELECT (SELECT 1 FROM (VALUES (1)) AS v(x) WHERE x > 1)", [(None,)]),

@@ -305,8 +305,10 @@ def _to_milliseconds(batch: Any, name: str) -> Any | None:
         return None
     column, kind = batch.column(at), batch.column(at).type
     if pa.types.is_timestamp(kind):
-        try:  # of nanoseconds the last digits may go
-            micros = column.cast(pa.timestamp("us", kind.tz), safe=kind.unit != "ns")
+        if kind.unit == "ns":
+            return pa.array(np.floor_divide(column.cast(pa.int64()).to_numpy(), 1_000_000))
+        try:
+            micros = column.cast(pa.timestamp("us", kind.tz))
         except pa.ArrowInvalid:
             return None  # beyond 64 bits
         return pa.array(np.floor_divide(micros.cast(pa.int64()).to_numpy(), 1000))

@@ -117,7 +117,9 @@ def _at(ordered: list[tuple[float, int]], position: float) -> float:
     assert low is not None and high is not None, "positions are inside"
     if low == high:
         return low
-    return low + (position - lower) * (high - low)
+    # The steps are Flink's, which counts positions from 1: others round in another way.
+    share = (position + 1) - (lower + 1)
+    return low - low * share + high * share
 
 
 @dataclass(frozen=True)

@@ -221,3 +221,13 @@ GROUP BY window_start, window_end, window_time) AS t ORDER BY window_time;
 -- case: order_by_expression_of_time
 -- mode: streaming
 SELECT id, ts FROM clicks ORDER BY ts + INTERVAL '1' SECOND;
+
+-- case: collect_of_rows
+SELECT COLLECT(addr) AS c FROM nested;
+
+-- case: percentile_between
+-- order: folded
+SELECT k, PERCENTILE(v, 0.9) AS p FROM orders GROUP BY k;
+
+-- case: results_of_no_rows
+SELECT COUNT(*) AS n, SUM(v) AS s, MIN(k) AS m FROM orders WHERE FALSE;

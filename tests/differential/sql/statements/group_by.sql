@@ -369,3 +369,6 @@ SELECT k, COUNT(*) AS n FROM orders GROUP BY k;
 -- set: table.exec.mini-batch.size = 3
 -- order: folded
 SELECT k, COUNT(*) AS n, SUM(v) AS s FROM changes GROUP BY k;
+
+-- case: distinct_in_parentheses
+SELECT DISTINCT(k) FROM orders;

@@ -184,3 +184,9 @@ CREATE TABLE changes_ts (
 ) WITH ('connector' = 'filesystem', 'path' = '{data}/changes.json', 'format' = 'debezium-json');
 SELECT SESSION_START(ts, INTERVAL '2' SECOND) AS s, COUNT(*) AS n
 FROM changes_ts GROUP BY SESSION(ts, INTERVAL '2' SECOND);
+
+-- case: tumble_of_microseconds
+-- mode: batch
+SELECT TUMBLE_START(t, INTERVAL '10' SECOND) AS s, SUM(v) AS v
+FROM (SELECT v, CAST(ts AS TIMESTAMP(6)) AS t FROM clicks) AS c
+GROUP BY TUMBLE(t, INTERVAL '10' SECOND);

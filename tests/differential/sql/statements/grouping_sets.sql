@@ -31,7 +31,8 @@ SELECT k, flag, GROUPING_ID(k, flag) AS g, COUNT(*) AS n FROM orders GROUP BY CU
 SELECT k, GROUP_ID() AS g, COUNT(*) AS n FROM orders GROUP BY GROUPING SETS ((k), ());
 
 -- case: same_set_twice
--- order: by k
+-- order: folded
+-- note: Flink has an aggregation for each of the two sets, whose rows come in any order
 SELECT k, COUNT(*) AS n FROM orders WHERE id < 4 GROUP BY GROUPING SETS ((k), (k));
 
 -- case: grouping_in_plain_group_by

@@ -139,3 +139,6 @@ SELECT COUNT(*) AS n FROM (SELECT id FROM orders LIMIT 4) AS t;
 -- mode: batch
 CREATE VIEW sorted AS SELECT id FROM orders ORDER BY id DESC LIMIT 2;
 SELECT * FROM sorted;
+
+-- case: order_limit_nothing
+SELECT id, v FROM orders ORDER BY v LIMIT 0;

@@ -240,3 +240,14 @@ SELECT n, COUNT(*) AS c FROM (
 -- mode: streaming
 SELECT FIRST_VALUE(n) AS a, LAST_VALUE(n) AS z
 FROM (SELECT k, COUNT(*) AS n FROM orders GROUP BY k) AS t;
+
+-- case: nested_by_key_of_inner
+SELECT k, SUM(s) AS s, MIN(n) AS lo
+FROM (SELECT k, SUM(v) AS s, COUNT(*) AS n FROM orders GROUP BY k) AS t GROUP BY k;
+
+-- case: distinct_of_groups
+SELECT DISTINCT k, n FROM (SELECT k, COUNT(*) AS n FROM orders GROUP BY k) AS t;
+
+-- case: nested_count_by_key_of_inner
+-- note: a count is no value of the row
+SELECT k, COUNT(n) AS c FROM (SELECT k, COUNT(*) AS n FROM orders GROUP BY k) AS t GROUP BY k;

@@ -122,3 +122,15 @@ SELECT `id` AS `Id`, `day` AS `a b` FROM orders WHERE `id` = 1;
 -- case: comments_inside
 SELECT id /* the key */ FROM orders -- all of them
 WHERE id < 3;
+
+-- case: fields_by_star
+SELECT id, addr.* FROM nested;
+
+-- case: zeros_in_list
+SELECT id, f IN (0E0, 2E0) AS i, f NOT IN (0E0, 2E0) AS o FROM kinds;
+
+-- case: database_of_session
+SELECT CURRENT_DATABASE() AS d FROM t1 WHERE i = 1;
+
+-- case: similar_dot
+SELECT id FROM orders WHERE k SIMILAR TO '.';

@@ -86,3 +86,12 @@ SELECT id, x FROM nested, LATERAL TABLE(UPPER('a')) AS t(x);
 
 -- case: lateral_subquery
 SELECT o.id, x.m FROM t1 AS o0 JOIN orders AS o ON o0.i = o.id, LATERAL (SELECT o.v + 1 AS m) AS x;
+
+-- case: array_by_its_alias
+SELECT id, tag FROM nested, UNNEST(tags) AS tag;
+
+-- case: join_with_condition
+SELECT id, p.x FROM nested JOIN UNNEST(points) AS p(x, y) ON p.x > 1;
+
+-- case: left_join_with_condition
+SELECT id, n FROM nested LEFT JOIN UNNEST(ints) AS i(n) ON n > 1;

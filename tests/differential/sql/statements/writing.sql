@@ -323,3 +323,19 @@ SELECT a FROM o;
 -- case: options_hint_of_view
 CREATE VIEW w AS SELECT id FROM orders;
 SELECT * FROM w /*+ OPTIONS('csv.null-literal' = 'a') */;
+
+-- case: constant_beside_key
+-- mode: streaming
+CREATE TABLE o (k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'print');
+INSERT INTO o SELECT k, COUNT(*) FROM (SELECT k, 1 AS c FROM orders WHERE k IS NOT NULL) AS t
+GROUP BY k, c;
+
+-- case: text_of_key
+-- mode: streaming
+CREATE TABLE o (k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'print');
+INSERT INTO o SELECT CAST(v AS STRING), COUNT(*) FROM orders WHERE v > 0 GROUP BY v;
+
+-- case: short_text_of_key
+-- mode: streaming
+CREATE TABLE o (k VARCHAR(3), n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'print');
+INSERT INTO o SELECT CAST(v AS VARCHAR(3)), COUNT(*) FROM orders WHERE v > 0 GROUP BY v;

@@ -22,7 +22,14 @@ from headrace.runtime.columns.batch import Columns, concatenate_columns
 from headrace.runtime.columns.building import from_chunk
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.columns.selectors import TimestampColumn
-from headrace.runtime.columns.shapes import DICTS, NAMED_ROWS, Objects, PlainValues, Tuples
+from headrace.runtime.columns.shapes import (
+    DICTS,
+    NAMED_ROWS,
+    Objects,
+    PlainValues,
+    Tuples,
+    python_values,
+)
 
 BATCH = pa.record_batch({"user": ["ann", None, "bob"], "n": [1, 2, None]})
 USERS = pa.record_batch({"user": ["a", "b", "c"]})
@@ -223,3 +230,12 @@ def test_utc_is_kept() -> None:
 def test_nothing_of_nothing_is_nothing() -> None:
     empty = Columns(pa.record_batch([pa.array([], pa.int64())], ["a"]), DICTS)
     assert (len(empty[0:0][0:0]), empty[0:0][0:0].nbytes, [*empty[0:0][0:0]]) == (0, 0, [])
+
+
+def test_nanoseconds_are_cut_off_before_1970_too() -> None:
+    moments = pa.array([-876_543_211, 123_456_789, None], pa.timestamp("ns"))
+    assert python_values(moments) == [
+        datetime(1969, 12, 31, 23, 59, 59, 123_456),
+        datetime(1970, 1, 1, 0, 0, 0, 123_456),
+        None,
+    ]
