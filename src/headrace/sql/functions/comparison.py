@@ -184,10 +184,7 @@ def _in(call: Call, arguments: Sequence[Any], session: Session) -> Any:
     if not constants or is_scalar(value) or not can_be_dictionary(value.type):
         return reduce(pc.or_kleene, (compare("equal", value, each) for each in choices))
     known = [each.as_py() for each in choices if each.is_valid]
-    looked_up = known
-    if pa.types.is_floating(value.type):  # a set has -0.0 beside 0.0, and NaN as equal to itself
-        value, looked_up = pc.add(value, 0.0), [each + 0.0 for each in known if each == each]
-    found = pc.is_in(value, pa.array(looked_up, value.type))
+    found = pc.is_in(value, pa.array(known, value.type))
     if len(known) < len(choices):
         found = pc.if_else(found, True, pa.scalar(None, pa.bool_()))
     return pc.if_else(pc.is_valid(value), found, pa.scalar(None, pa.bool_()))
