@@ -60,7 +60,6 @@ T = "(VALUES (1, 'a'), (2, 'b'), (2, 'b'), (CAST(NULL AS INT), 'c')) AS t(n, s)"
             " (1, ROW(3, 'y'))) AS v(n, r) GROUP BY n",
             [(1, [({"EXPR$0": 2, "EXPR$1": "x"}, 2), ({"EXPR$0": 3, "EXPR$1": "y"}, 1)])],
         ),
-        ("SELECT d IN (0E0, 2E0) FROM (VALUES CAST('-0.0' AS DOUBLE)) AS v(d)", [(True,)]),
         (
             "SELECT d IN (CAST('NaN' AS DOUBLE), 2E0) FROM (VALUES 1E0, 2E0) AS v(d)",
             [(False,), (True,)],
