@@ -6,7 +6,7 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from headrace.common._arguments import require_positive
 from headrace.common._options import catalogue as options
@@ -18,12 +18,11 @@ from headrace.common._options.table import (
     ASYNC_TIMEOUT,
 )
 from headrace.common.configuration import Configuration
-from headrace.datastream.async_retry_strategies import FixedDelayRetryStrategy
-from headrace.operators.asynchronous.calls import Calls, CallSettings
-from headrace.operators.asynchronous.element_queue import Call
-from headrace.operators.asynchronous.loop import event_loop
 from headrace.sql.python_function import Signature
 from headrace.table._functions.implementation import PythonImplementation, RowResults, note_call
+
+if TYPE_CHECKING:
+    from headrace.operators.asynchronous.calls import CallSettings
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,9 @@ class AsyncSettings:
 
     def calls_of(self, function: Any) -> CallSettings:
         """Return how a function is called with the arguments of a row."""
+        from headrace.datastream.async_retry_strategies import FixedDelayRetryStrategy
+        from headrace.operators.asynchronous.calls import CallSettings
+
         strategy: FixedDelayRetryStrategy[Any] | None = None
         if self.retries > 0:
             strategy = FixedDelayRetryStrategy(self.retries, self.retry_delay_ms, None, _always)
@@ -82,6 +84,10 @@ class AsyncImplementation(PythonImplementation):
 
     def results_of(self, call: Signature) -> RowResults:
         """Return what awaits the calls for the rows of a block."""
+        from headrace.operators.asynchronous.calls import Calls
+        from headrace.operators.asynchronous.element_queue import Call
+        from headrace.operators.asynchronous.loop import event_loop
+
         settings = self.settings.calls_of(self.evaluate)
         max_calls = self.settings.max_calls
 
