@@ -40,23 +40,25 @@ _INTRODUCTION = f"""\
 
 <!-- Written by scripts/sql_functions.py from the tables of functions; do not edit. -->
 
-Names, types and results are Flink's. The type is that of the example's result. Examples are
-computed when this page is written, in the time zone {TIME_ZONE}.
+Names, types and results are Flink's. The column Type has the type of the example's result. The
+examples were computed in the time zone {TIME_ZONE}.
 
-A function that is not here is refused when a statement is planned; the last tables have the names.
+A function that is not here is refused when a statement is planned. The last two tables name such
+functions.
 """
 
 _AGGREGATES = f"""
 ## Aggregates
 
-Of the rows of a group; each takes `FILTER (WHERE condition)`. The examples are over the rows
+These functions aggregate the rows of a group. Each may have `FILTER (WHERE condition)`. The
+examples aggregate the rows
 `{EXAMPLE_ROWS}`.
 """
 
 _REFUSED = """
 ## Refused
 
-Functions of Flink that do not work here:
+These functions of Flink are not supported:
 
 | Function | Reason |
 |---|---|
@@ -65,7 +67,7 @@ Functions of Flink that do not work here:
 _ELSEWHERE = """
 ## Of other dialects
 
-Flink does not have these; the error says what it has instead:
+Flink does not have these functions. The error names Flink's function:
 
 | Name | In Flink |
 |---|---|

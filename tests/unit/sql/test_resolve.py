@@ -94,7 +94,12 @@ def test_what_varies_is_no_constant(query: str) -> None:
         ("SELECT (SELECT x FROM (VALUES (1), (2)) AS v(x))", SqlValidationError, "", "one row"),
         (f"SELECT n FROM {T} WHERE EXISTS (SELECT t.n)", UnsupportedError, "column 111", "around"),
         (f"SELECT DISTINCT s FROM {T} ORDER BY n", SqlValidationError, "", "DISTINCT"),
-        ("SELECT VECTOR_SEARCH(1)", SqlValidationError, "line 1, column 8", "no search by vectors"),
+        (
+            "SELECT VECTOR_SEARCH(1)",
+            SqlValidationError,
+            "line 1, column 8",
+            "no connector searches vectors",
+        ),
         ("SELECT 1 = '1'", SqlValidationError, "line 1, column 8", "a number and a text"),
         ("SELECT 1 / 0", SqlValidationError, "line 1, column 8", "Division by zero"),
         ("SELECT 99999999999999999999", SqlValidationError, "line 1, column 8", "out of range"),

@@ -11,27 +11,27 @@ TIME_ZONE: ConfigOption[str] = ConfigOption(
     "table.local-time-zone",
     ValueKind.STRING,
     "UTC",
-    "The time zone in which a TIMESTAMP_LTZ is read and printed; default is UTC.",
+    "The time zone in which a TIMESTAMP_LTZ is read and printed.",
 )
 MINI_BATCH: ConfigOption[bool] = ConfigOption(
     "table.exec.mini-batch.enabled",
     ValueKind.BOOLEAN,
     False,
-    "Whether GROUP BY gives the last change of each key in a micro-batch only, and rows are put"
-    " together before they are sent. If false, each row gives its change.",
+    "Whether a micro-batch gives only the last change of each key of GROUP BY, and rows are"
+    " aggregated by key before they are sent. If false, each row gives its own change.",
 )
 STATE_TTL: ConfigOption[int] = ConfigOption(
     "table.exec.state.ttl",
     ValueKind.DURATION,
     0,
-    "How long the state of a key of GROUP BY is kept after its last change, by processing time."
-    " 0: without end. The hint STATE_TTL says so for one query.",
+    "How long the state of a key of GROUP BY or SELECT DISTINCT is kept after its last change, by"
+    " processing time. 0: without end. The hint STATE_TTL sets it for one query.",
 )
 EARLY_FIRE: ConfigOption[bool] = ConfigOption(
     "table.exec.emit.early-fire.enabled",
     ValueKind.BOOLEAN,
     False,
-    "Whether the windows of GROUP BY TUMBLE and HOP give results before their end, too.",
+    "Whether the windows of GROUP BY TUMBLE and HOP also give results before their end.",
 )
 EARLY_FIRE_DELAY: ConfigOption[int | None] = ConfigOption(
     "table.exec.emit.early-fire.delay",
@@ -43,7 +43,7 @@ LATE_FIRE: ConfigOption[bool] = ConfigOption(
     "table.exec.emit.late-fire.enabled",
     ValueKind.BOOLEAN,
     False,
-    "Whether the windows of GROUP BY TUMBLE and HOP take late rows, and give their result again.",
+    "Whether the windows of GROUP BY TUMBLE and HOP accept late rows, and give their result again.",
 )
 LATE_FIRE_DELAY: ConfigOption[int | None] = ConfigOption(
     "table.exec.emit.late-fire.delay",
@@ -55,31 +55,31 @@ ALLOW_LATENESS: ConfigOption[int | None] = ConfigOption(
     "table.exec.emit.allow-lateness",
     ValueKind.DURATION,
     None,
-    "How long after its end a window takes late rows, if late-fire is enabled. If it is not set,"
-    " table.exec.state.ttl says so.",
+    "How long after its end a window accepts late rows, if late-fire is enabled. If it is not set,"
+    " the time is table.exec.state.ttl.",
 )
 DUPLICATES: ConfigOption[bool] = ConfigOption(
     "table.exec.source.cdc-events-duplicate",
     ValueKind.BOOLEAN,
     False,
-    "Whether sources of changes may give a change twice. If so, their tables need a primary key,"
-    " and the last row of each key is kept.",
+    "Whether sources of changes may deliver a change twice. If so, their tables need a primary"
+    " key, and the last row of each key is kept as state.",
 )
 NOT_NULL_ENFORCER: ConfigOption[str] = ConfigOption(
     "table.exec.sink.not-null-enforcer",
     ValueKind.CHOICE,
     "ERROR",
     "What happens to a row with NULL in a column that is NOT NULL: the job fails (ERROR), or the"
-    " row is left out, and counted in numNullRecordsDropped (DROP).",
+    " row is dropped, and counted in numNullRecordsDropped (DROP).",
     choices=("ERROR", "DROP"),
 )
 UPSERT_MATERIALIZE: ConfigOption[Literal["AUTO", "NONE", "FORCE"]] = ConfigOption(
     "table.exec.sink.upsert-materialize",
     ValueKind.CHOICE,
     "AUTO",
-    "Whether all rows of a sink's primary key are kept, so that the one before is there again when"
-    " the last one is taken back: where ON CONFLICT DO DEDUPLICATE needs it (AUTO), never (NONE) or"
-    " always (FORCE).",
+    "Whether all rows of a sink's primary key are kept as state, so that the previous row is"
+    " written again when the last one is removed: if ON CONFLICT DO DEDUPLICATE needs it (AUTO),"
+    " never (NONE) or always (FORCE).",
     choices=("AUTO", "NONE", "FORCE"),
 )
 
@@ -87,33 +87,33 @@ ASYNC_CALLS: ConfigOption[int] = ConfigOption(
     "table.exec.async-scalar.max-concurrent-operations",
     ValueKind.INT,
     10,
-    "For how many rows a task calls an asynchronous function at once.",
+    "How many calls of an asynchronous function a task makes at once.",
     fallback_keys=("table.exec.async-scalar.buffer-capacity",),
 )
 ASYNC_TIMEOUT: ConfigOption[int] = ConfigOption(
     "table.exec.async-scalar.timeout",
     ValueKind.DURATION,
     180_000,
-    "After what time a call of an asynchronous function fails the job, retries included.",
+    "How long an asynchronous function may take for a row, with all attempts. Then the job fails.",
 )
 ASYNC_RETRY_STRATEGY: ConfigOption[Literal["FIXED_DELAY", "NO_RETRY"]] = ConfigOption(
     "table.exec.async-scalar.retry-strategy",
     ValueKind.CHOICE,
     "FIXED_DELAY",
-    "Whether an asynchronous function is called again for a row after an exception (FIXED_DELAY).",
+    "Whether an asynchronous function is called again after an exception (FIXED_DELAY).",
     choices=("FIXED_DELAY", "NO_RETRY"),
 )
 ASYNC_RETRY_DELAY: ConfigOption[int] = ConfigOption(
     "table.exec.async-scalar.retry-delay",
     ValueKind.DURATION,
     100,
-    "How long to wait before an asynchronous function is called again for a row.",
+    "How long to wait before an asynchronous function is called again.",
 )
 ASYNC_RETRIES: ConfigOption[int] = ConfigOption(
     "table.exec.async-scalar.max-attempts",
     ValueKind.INT,
     3,
-    "How often an asynchronous function is called again for a row before its exception fails the"
+    "How often an asynchronous function is called again for a row. Then its exception fails the"
     " job.",
 )
 
@@ -135,7 +135,7 @@ MAX_TABLE_ROWS: ConfigOption[int] = ConfigOption(
     "sql-client.execution.max-table-result.rows",
     ValueKind.INT,
     1_000_000,
-    "How many rows `headrace sql` keeps of a result in the mode TABLE; older ones are dropped.",
+    "How many rows `headrace sql` keeps of a result in the mode TABLE. Older rows are dropped.",
 )
 VERBOSE: ConfigOption[bool] = ConfigOption(
     "sql-client.verbose",
@@ -147,34 +147,35 @@ MAX_COLUMN_WIDTH: ConfigOption[int] = ConfigOption(
     "table.display.max-column-width",
     ValueKind.INT,
     30,
-    "The widest column of text that is printed; longer texts are cut, with three dots.",
+    "The greatest width of a printed column of text. A longer text is cut, and ends with dots.",
     fallback_keys=("sql-client.display.max-column-width",),
 )
 CATALOG_STORE: ConfigOption[str] = ConfigOption(
     "table.catalog-store.kind",
     ValueKind.CHOICE,
     "generic_in_memory",
-    "Where catalogs that CREATE CATALOG makes are kept: for the session, or for later ones too, in"
-    " table.catalog-store.file.path (file). It is read when an environment is made.",
+    "Where the options of CREATE CATALOG are kept: in memory, for this session, or in"
+    " table.catalog-store.file.path (file), for later sessions too. It is read when an environment"
+    " is created.",
     choices=("generic_in_memory", "file"),
 )
 CATALOG_STORE_PATH: ConfigOption[str | None] = ConfigOption(
     "table.catalog-store.file.path",
     ValueKind.STRING,
     None,
-    "The folder of the catalog store in files: one file for each catalog, with its options.",
+    "The folder of the catalog store (file). It has one file for each catalog, with its options.",
 )
 CATALOG_NAME: ConfigOption[str] = ConfigOption(
     "table.builtin-catalog-name",
     ValueKind.STRING,
     "default_catalog",
-    "The name of the catalog that an environment has at its start, in memory.",
+    "The name of the catalog in memory that a new environment has.",
 )
 DATABASE_NAME: ConfigOption[str] = ConfigOption(
     "table.builtin-database-name",
     ValueKind.STRING,
     "default_database",
-    "The name of the database that the first catalog has at its start.",
+    "The name of the database that the catalog in memory has at first.",
 )
 CATALOG_OPTIONS: tuple[ConfigOption[str | None], ...] = tuple(
     ConfigOption(

@@ -207,7 +207,7 @@ FUNCTIONS = (
         _array_and_element(lambda _: BOOLEAN),
         python(lambda values, each: None if values is None else each in values, nulls=True),
         "ARRAY_CONTAINS(array, element)",
-        "Whether the element is in the array; NULL is found too.",
+        "Whether the element is in the array; NULL can be found too.",
         ("ARRAY_CONTAINS(ARRAY[1, 2], 2)", "true"),
     ),
     _row(
@@ -215,7 +215,7 @@ FUNCTIONS = (
         takes(an_array, gives=_same),
         python(_unique),
         "ARRAY_DISTINCT(array)",
-        "The array without elements that were there before.",
+        "The array with only the first of equal elements.",
         ("ARRAY_DISTINCT(ARRAY[1, 2, 1])", "[1, 2]"),
     ),
     _row(
@@ -223,7 +223,7 @@ FUNCTIONS = (
         _array_and_element(lambda _: INT, "both"),
         python(_position),
         "ARRAY_POSITION(array, element)",
-        "Where the element is first, from 1; 0: nowhere.",
+        "The first position of the element, from 1; 0: not found.",
         ("ARRAY_POSITION(ARRAY[5, 6], 6)", "2"),
     ),
     _row(
@@ -298,7 +298,7 @@ FUNCTIONS = (
         _array_and_element(_with_null_elements),
         python(lambda values, each: None if values is None else [*values, each], nulls=True),
         "ARRAY_APPEND(array, element)",
-        "The array with an element more at its end.",
+        "The array with the element added at its end.",
         ("ARRAY_APPEND(ARRAY[1], 2)", "[1, 2]"),
     ),
     _row(
@@ -306,7 +306,7 @@ FUNCTIONS = (
         _array_and_element(_with_null_elements),
         python(lambda values, each: None if values is None else [each, *values], nulls=True),
         "ARRAY_PREPEND(array, element)",
-        "The array with an element more at its start.",
+        "The array with the element added at its start.",
         ("ARRAY_PREPEND(ARRAY[1], 2)", "[2, 1]"),
     ),
     _row(
@@ -330,7 +330,7 @@ FUNCTIONS = (
         takes(_text_array, a_text, a_text, gives=STRING, optional=1),
         python(_join),
         "ARRAY_JOIN(array, separator [, null])",
-        "The texts with a separator between them; NULLs are left out, or another text.",
+        "The texts with a separator between them; NULLs are left out, or replaced by a text.",
         ("ARRAY_JOIN(ARRAY['a', 'b'], '-')", "a-b"),
     ),
     _row(

@@ -287,7 +287,7 @@ FUNCTIONS = (
         _rule,
         _kernel(strict=False),
         ("TRY_CAST(value AS type)",),
-        "The value as another type, or NULL where it cannot be read as the type.",
+        "The value as another type, or NULL if it cannot be read as the type.",
         (("TRY_CAST('abc' AS INT)", None), ("TRY_CAST('42' AS INT)", "42")),
         of_session=True,
     ),

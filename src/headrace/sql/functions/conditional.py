@@ -162,7 +162,7 @@ FUNCTIONS = (
         _ifnull_rule,
         _coalesce,
         ("IFNULL(value, otherwise)",),
-        "The value, or where it is NULL the other one.",
+        "The value; if it is NULL, the other one.",
         (("IFNULL(CAST(NULL AS INT), 5)", "5"),),
     ),
     Function(
@@ -170,7 +170,7 @@ FUNCTIONS = (
         _nullif_rule,
         _nullif,
         ("NULLIF(value1, value2)",),
-        "NULL where the values are equal, else value1.",
+        "NULL if the values are equal, else value1.",
         (("NULLIF(5, 5)", None), ("NULLIF(5, 0)", "5")),
     ),
     _tests(

@@ -320,7 +320,7 @@ FUNCTIONS = (
         _text_or_bytes,
         python(_from_base64),
         ("FROM_BASE64(string)", "FROM_BASE64(bytes)"),
-        "The text, in UTF-8, that was written in base 64.",
+        "The text, in UTF-8, of base 64.",
         (("FROM_BASE64('aGVsbG8=')", "hello"),),
         can_fail=True,
     ),
@@ -337,7 +337,7 @@ FUNCTIONS = (
         takes(a_text, gives=STRING, nulls=NULLABLE),
         python(_url_decode),
         "URL_DECODE(string)",
-        "The text that a part of a URL says; NULL if it is not valid.",
+        "The decoded text of a part of a URL; NULL if it is not valid.",
         ("URL_DECODE('a+b')", "a b"),
     ),
     _row(
@@ -354,7 +354,7 @@ FUNCTIONS = (
         takes(a_text, gives=BIGINT, nulls=NULLABLE),
         python(_inet_aton),
         "INET_ATON(string)",
-        "The number of an IPv4 address; NULL if the text is none.",
+        "The number of an IPv4 address; NULL if the text is not one.",
         ("INET_ATON('127.0.0.1')", "2130706433"),
     ),
     _row(
@@ -387,7 +387,7 @@ FUNCTIONS = (
         takes(a_text, a_text, a_text, gives=_TEXT_MAP, nulls=NULLABLE, optional=2),
         python(_str_to_map),
         "STR_TO_MAP(string [, pair_delimiter, key_delimiter])",
-        "The map that a text says, such as a=1,b=2; the delimiters are regular expressions.",
+        "The map in a text such as a=1,b=2; the delimiters are regular expressions.",
         ("STR_TO_MAP('a=1,b=2')", '[["a", "1"], ["b", "2"]]'),
     ),
 )

@@ -465,7 +465,7 @@ FUNCTIONS = (
         takes(a_text, gives=STRING),
         python(_unquote),
         ("JSON_UNQUOTE(string)",),
-        "The text that a JSON text in quotes says; other texts as they are.",
+        "The value of a JSON text in quotes; other texts stay as they are.",
         (("JSON_UNQUOTE('\"a\"')", "a"),),
     ),
 )

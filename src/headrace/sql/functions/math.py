@@ -271,7 +271,7 @@ FUNCTIONS = (
         _round_rule,
         _rounded(ROUND_HALF_UP),
         ("ROUND(number)", "ROUND(number, digits)"),
-        "The number rounded half up to digits after the point; negative ones count before it.",
+        "The number rounded half up to a number of decimal places; negative: before the point.",
         (("ROUND(2.345, 2)", "2.35"), ("ROUND(15, -1)", "20")),
     ),
     Function(
@@ -279,7 +279,7 @@ FUNCTIONS = (
         _round_rule,
         _rounded(ROUND_DOWN),
         ("TRUNCATE(number)", "TRUNCATE(number, digits)"),
-        "The number with so many digits after the point, the others left out.",
+        "The number cut to a number of decimal places.",
         (("TRUNCATE(42.345, 2)", "42.34"),),
     ),
     _function(
@@ -369,7 +369,7 @@ FUNCTIONS = (
         takes(a_text, gives=BYTES, nulls=NULLABLE),
         python(_unhex),
         ("UNHEX(string)",),
-        "The bytes that hexadecimal digits say; NULL if there are other characters.",
+        "The bytes of hexadecimal digits; NULL if there are other characters.",
         (("UNHEX('68656C6C6F')", "68656c6c6f"),),
     ),
 )

@@ -211,7 +211,7 @@ FUNCTIONS = (
         takes(a_text, a_text, gives=INT, nulls=NULLABLE),
         python(_instr),
         ("REGEXP_INSTR(string, regex)",),
-        "Where the first part that matches begins, from 1; 0: nowhere.",
+        "The position of the first part that matches, from 1; 0: not found.",
         (("REGEXP_INSTR('hello', 'l+')", "3"),),
     ),
     Function(

@@ -347,7 +347,7 @@ FUNCTIONS = (
         takes(a_text, a_text, gives=INT),
         python(_position),
         "POSITION(string1 IN string2)",
-        "Where string1 is first in string2, from 1; 0: nowhere.",
+        "The first position of string1 in string2, from 1; 0: not found.",
         ("POSITION('b' IN 'abc')", "2"),
     ),
     _row(
@@ -355,7 +355,7 @@ FUNCTIONS = (
         takes(a_text, a_text, an_int, gives=INT, optional=1),
         python(_position),
         "LOCATE(string1, string2) | LOCATE(string1, string2, start)",
-        "Where string1 is first in string2, at or after a position; 0: nowhere.",
+        "The first position of string1 in string2, at or after start; 0: not found.",
         ("LOCATE('b', 'abcb', 3)", "4"),
     ),
     Function(
@@ -377,7 +377,7 @@ FUNCTIONS = (
         takes(a_text, a_text, gives=_varying, optional=1),
         _trim,
         "TRIM(string) | TRIM([BOTH | LEADING | TRAILING] characters FROM string)",
-        "The text without the characters (blanks) at its start and end.",
+        "The text without the characters (default: blanks) at its start and end.",
         ("TRIM('  a ')", "a"),
         ("TRIM(LEADING 'x' FROM 'xxa')", "a"),
     ),
@@ -386,7 +386,7 @@ FUNCTIONS = (
         takes(a_text, a_text, gives=_varying, optional=1),
         _trimmed(1),
         "LTRIM(string) | LTRIM(string, characters)",
-        "The text without the characters (blanks) at its start.",
+        "The text without the characters (default: blanks) at its start.",
         ("LTRIM('  a')", "a"),
     ),
     _row(
@@ -394,7 +394,7 @@ FUNCTIONS = (
         takes(a_text, a_text, gives=_varying, optional=1),
         _trimmed(2),
         "RTRIM(string) | RTRIM(string, characters)",
-        "The text without the characters (blanks) at its end.",
+        "The text without the characters (default: blanks) at its end.",
         ("RTRIM('a  ')", "a"),
     ),
     _row(
@@ -402,7 +402,7 @@ FUNCTIONS = (
         takes(a_text, a_text, gives=STRING, optional=1),
         _trimmed(3),
         "BTRIM(string) | BTRIM(string, characters)",
-        "The text without the characters (blanks) at its start and end.",
+        "The text without the characters (default: blanks) at its start and end.",
         ("BTRIM('xxax', 'x')", "a"),
     ),
     _row(

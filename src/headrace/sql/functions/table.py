@@ -66,12 +66,12 @@ REFUSED: dict[str, str] = {
     "TRY_PARSE_JSON": _VARIANT,
     "OBJECT_OF": _STRUCTURED,
     "OBJECT_UPDATE": _STRUCTURED,
-    "SOURCE_WATERMARK": "it is only in WATERMARK FOR of a table",
-    "GROUP_ID": "GROUPING tells which keys are grouped",
+    "SOURCE_WATERMARK": "it is allowed only in WATERMARK FOR of a table",
+    "GROUP_ID": "GROUPING shows which keys are grouped",
     "FLATTEN": "a star after a row is not supported; select its fields",
-    "ML_PREDICT": "models are not supported; a Python function calls one",
+    "ML_PREDICT": "models are not supported; a Python function can call a model",
     "ML_EVALUATE": "models are not supported",
-    "VECTOR_SEARCH": "there is no search by vectors",
+    "VECTOR_SEARCH": "no connector searches vectors",
     "TO_CHANGELOG": "formats such as debezium-json and to_changelog_stream() give row kinds",
     "FROM_CHANGELOG": "formats such as debezium-json and from_changelog_stream() read row kinds",
     **dict.fromkeys(
@@ -79,7 +79,7 @@ REFUSED: dict[str, str] = {
             *("LAG", "LEAD", "NTILE", "ROW_NUMBER", "RANK", "DENSE_RANK"),
             *("PERCENT_RANK", "CUME_DIST"),
         ),
-        "it needs an OVER window, and these are not supported",
+        "it needs an OVER window, which is not supported",
     ),
     **dict.fromkeys(
         (
@@ -116,7 +116,7 @@ ELSEWHERE: dict[str, str] = {
     "ISNULL": "IS NULL",
     "GET_JSON_OBJECT": "JSON_VALUE",
 }
-"""Functions of other dialects, which Flink has not, with what it has for them."""
+"""Functions of other dialects that Flink does not have, with Flink's function."""
 
 
 def names() -> tuple[str, ...]:

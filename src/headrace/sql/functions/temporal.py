@@ -322,7 +322,7 @@ FUNCTIONS = (
         _current_watermark_rule,
         _current_watermark,
         ("CURRENT_WATERMARK(rowtime)",),
-        "The watermark of the column's table where the row is; NULL before the first one.",
+        "The watermark of the column's table at the row; NULL before the first watermark.",
         of_session=True,
         of_watermark=True,
     ),
@@ -331,7 +331,7 @@ FUNCTIONS = (
         takes(_text_or_timestamp, a_text, gives=STRING, nulls=NULLABLE),
         _date_format,
         "DATE_FORMAT(timestamp, pattern)",
-        "The timestamp as text of a pattern of Java's, such as yyyy-MM-dd HH:mm:ss.",
+        "The timestamp as text, in a pattern of Java's, such as yyyy-MM-dd HH:mm:ss.",
         ("DATE_FORMAT(TIMESTAMP '2020-02-29 10:11:12', 'dd.MM.yyyy')", "29.02.2020"),
     ),
     _row(
@@ -339,7 +339,7 @@ FUNCTIONS = (
         takes(a_text, a_text, gives=DATE, nulls=NULLABLE, optional=1),
         _to_date,
         "TO_DATE(string [, pattern])",
-        "The day that a text says; NULL if it says none.",
+        "The date in the text; NULL if it is not a date.",
         ("TO_DATE('29/02/2020', 'dd/MM/yyyy')", "2020-02-29"),
     ),
     _row(
@@ -347,7 +347,7 @@ FUNCTIONS = (
         takes(a_text, a_text, gives=_STAMP, nulls=NULLABLE, optional=1),
         _to_timestamp,
         "TO_TIMESTAMP(string [, pattern])",
-        "The timestamp that a text says; NULL if it says none.",
+        "The timestamp in the text; NULL if it is not a timestamp.",
         ("TO_TIMESTAMP('2020-02-29 10:11:12')", "2020-02-29T10:11:12"),
     ),
     _row(

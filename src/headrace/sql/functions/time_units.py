@@ -420,7 +420,7 @@ FUNCTIONS = (
         _add_rule,
         _add,
         ("TIMESTAMPADD(unit, count, time)",),
-        "The time later by so many units.",
+        "The time plus a number of units.",
         (("TIMESTAMPADD(WEEK, 1, DATE '2003-01-02')", "2003-01-09"),),
         of_session=True,
     ),
