@@ -91,7 +91,7 @@ class ConstantRows:
         """Return the rows as an Arrow record batch."""
         match rel:
             case Values():
-                return self._values(rel)
+                return _batch(rel, self.values(rel))
             case Calc():
                 return self._calc(rel)
             case Aggregate():
@@ -117,20 +117,16 @@ class ConstantRows:
             return [()] * batch.num_rows
         return [*zip(*(each.to_pylist() for each in batch.columns), strict=True)]
 
-    def _values(self, rel: Values) -> Any:
+    def values(self, rel: Values) -> list[Row]:
+        """Return the rows of VALUES."""
         import pyarrow as pa
 
         one = pa.RecordBatch.from_pydict({"$row": [0]})
         session = Session(self.time_zone)
-        return _batch(
-            rel,
-            [
-                tuple(
-                    each[0].as_py() for each in compile_expressions(row, one.schema)(one, session)
-                )
-                for row in rel.rows
-            ],
-        )
+        return [
+            tuple(each[0].as_py() for each in compile_expressions(row, one.schema)(one, session))
+            for row in rel.rows
+        ]
 
     def _calc(self, rel: Calc) -> Any:
         projection = Projection(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from headrace.common._extras import optional
-from headrace.errors import SqlParserError
-from headrace.sql.statements import Statement
+from headrace.errors import SqlParserError, SqlValidationError
+from headrace.sql.statements import Describe, Path, Statement
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -24,6 +25,18 @@ def parse(text: str) -> tuple[Statement, ...]:
     from headrace.sql.dialect.statements import StatementReader
 
     return StatementReader(text).statements()
+
+
+def parse_one(text: str, taker: str) -> Statement:
+    """Return the statement of a text; ``taker``: what takes only one, for the error.
+
+    Raises:
+        SqlValidationError: there are several, or none.
+    """
+    statements = parse(text)
+    if len(statements) != 1:
+        raise SqlValidationError(f"{taker} takes one statement, not {len(statements)}")
+    return statements[0]
 
 
 def expected_after(text: str) -> tuple[str, ...]:
@@ -45,6 +58,23 @@ def expected_after(text: str) -> tuple[str, ...]:
     with suppress(SqlParserError):  # the text ends too early
         reader.statements()
     return reader.wanted_at_end()
+
+
+def parse_path(text: str) -> Path:
+    """Return the names of a path such as ``database.table``, with backticks where needed.
+
+    Reserved words need none, as in Flink.
+
+    Raises:
+        SqlParserError: the text is not SQL.
+        SqlValidationError: it is no path.
+    """
+    if re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", text):
+        return tuple(text.split("."))
+    statements = parse(f"DESCRIBE {text}")
+    if len(statements) != 1 or not isinstance(statements[0], Describe):
+        raise SqlValidationError(f"{text!r} is no path of a table")
+    return statements[0].path
 
 
 def parse_expression(text: str) -> exp.Expr:

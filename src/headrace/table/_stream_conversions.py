@@ -79,7 +79,7 @@ class StreamConversions:
         Raises:
             SqlValidationError: rows of the table change, or it has more than one event time.
         """
-        return append_stream(self._session, table._rel)
+        return append_stream(self._session.planner, table._rel)
 
     def to_changelog_stream(
         self,
@@ -96,7 +96,7 @@ class StreamConversions:
         Raises:
             SqlValidationError: the table gives other changes, or its columns do not fit.
         """
-        return changelog_stream(self._session, table._rel, target_schema, changelog_mode)
+        return changelog_stream(self._session.planner, table._rel, target_schema, changelog_mode)
 
     def to_append_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
         """Return the rows of a table as a stream of records of a type, by place.
@@ -104,11 +104,11 @@ class StreamConversions:
         Raises:
             SqlValidationError: rows of the table change.
         """
-        return append_stream(self._session, table._rel).map(_values_of, type_info)
+        return append_stream(self._session.planner, table._rel).map(_values_of, type_info)
 
     def to_retract_stream(self, table: Table, type_info: TypeInformation) -> DataStream:
         """Return the changes of a table as pairs: whether a row is added, and the row."""
-        return retract_stream(self._session, table._rel, type_info)
+        return retract_stream(self._session.planner, table._rel, type_info)
 
 
 def _values_of(row: Row) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from headrace.common._unsupported import unsupported_method
 from headrace.errors import PlanError, SqlValidationError
 from headrace.sql import statements as parsed
-from headrace.sql.parsing import parse
+from headrace.sql.parsing import parse_one
 from headrace.table._planning.targets import PlannedInsert
 from headrace.table.explain_detail import ExplainDetail
 
@@ -30,10 +30,10 @@ class StatementSet:
 
     def add_insert_sql(self, stmt: str) -> StatementSet:
         """Add an INSERT statement."""
-        (statement,) = parse(stmt)
+        statement = parse_one(stmt, "add_insert_sql()")
         if not isinstance(statement, parsed.Insert):
             raise SqlValidationError("add_insert_sql() takes an INSERT statement")
-        self._inserts.append(self._session.planned(statement))
+        self._inserts.append(self._session.queries.insert(statement))
         return self
 
     def add_insert(
@@ -43,7 +43,7 @@ class StatementSet:
         overwrite: bool = False,
     ) -> StatementSet:
         """Add the rows of a table, to be written into another one."""
-        target = self._session.target(target_path_or_descriptor, table._columns)
+        target = self._session.queries.target(target_path_or_descriptor, table._columns)
         self._inserts.append(PlannedInsert(table._rel, target, overwrite))
         return self
 
@@ -54,7 +54,9 @@ class StatementSet:
 
     def explain(self, *extra_details: ExplainDetail) -> str:
         """Return the plans."""
-        return self._session.explain_inserts(self._inserts, [each.name for each in extra_details])
+        return self._session.plan_texts.of_inserts(
+            self._inserts, [each.name for each in extra_details]
+        )
 
     def print_explain(self, *extra_details: ExplainDetail) -> None:
         """Print the plans."""
@@ -70,6 +72,6 @@ class StatementSet:
     def attach_as_datastream(self) -> None:
         """Add the statements to the job that ``StreamExecutionEnvironment.execute`` starts."""
         inserts, self._inserts = self._inserts, []
-        self._session.attach(inserts)
+        self._session.planner.attach(inserts)
 
     compile_plan = unsupported_method("plans are not stored; a job's state has ids of its own")

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from headrace.common._unsupported import unsupported_method
 from headrace.errors import SqlValidationError
+from headrace.sql.catalog.objects import PlanView
 from headrace.sql.rel import Calc, Columns, Rel, Sort, reference
 from headrace.sql.resolve.query import flattened, renamed
 from headrace.sql.resolve.scope import unique_names
@@ -72,7 +73,7 @@ class Table:
     def __str__(self) -> str:
         """Return the name of the table in statements: it is registered on first use."""
         if self._name is None:
-            self._name = self._session.register_unnamed(self._rel)
+            self._name = self._session.register_unnamed(PlanView(self._rel))
         return self._name
 
     def __getattr__(self, name: str) -> Expression[Any]:
@@ -104,7 +105,7 @@ class Table:
         return Table(rel, self._session)
 
     def _query(self, tree: exp.Expr) -> Table:
-        return self._with(self._session.resolve(tree))
+        return self._with(self._session.queries.of_table_api(tree))
 
     # Columns
 
@@ -355,12 +356,12 @@ class Table:
         """Return what writes the rows into a table, when it is executed."""
         from headrace.table.table_pipeline import TablePipeline
 
-        target = self._session.target(table_path_or_descriptor, self._columns)
+        target = self._session.queries.target(table_path_or_descriptor, self._columns)
         return TablePipeline(self._session, self._rel, target, overwrite)
 
     def explain(self, *extra_details: ExplainDetail) -> str:
         """Return the plan of the table."""
-        return self._session.explain(self._rel, [each.name for each in extra_details])
+        return self._session.plan_texts.of_query(self._rel, [each.name for each in extra_details])
 
     def print_explain(self, *extra_details: ExplainDetail) -> None:
         """Print the plan of the table."""
@@ -510,7 +511,7 @@ class AggregatedTable:
         self._grouped = grouped
         self._table = table
         self._keys = [key.name for key in keys]
-        functions = table._session.resolver().functions
+        functions = table._session.queries.resolver().functions
         self._call, self._result_names = aggregate_call(
             function, table._names, self._method, functions
         )

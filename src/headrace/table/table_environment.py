@@ -18,6 +18,7 @@ from headrace.sql.catalog.objects import (
     PlanView,
     kind_of,
 )
+from headrace.sql.parsing import parse_path
 from headrace.sql.refusals import refuse
 from headrace.table._api.values import table_of_trees
 from headrace.table._catalogs.catalog import Catalog
@@ -25,7 +26,7 @@ from headrace.table._catalogs.objects import CatalogDescriptor
 from headrace.table._expressions.trees import tree_of
 from headrace.table._functions.wrappers import UserDefinedFunctionWrapper
 from headrace.table._planning.elements import rows_of_elements, rows_of_frame
-from headrace.table._planning.session import SqlSession, parsed_path
+from headrace.table._planning.session import SqlSession
 from headrace.table._stream_conversions import StreamConversions
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.explain_detail import ExplainDetail
@@ -100,12 +101,12 @@ class TableEnvironment:
 
     def from_path(self, path: str) -> Table:
         """Return a table or a view by its name."""
-        full = self._session.catalogs.qualify(parsed_path(path))
-        return Table(self._session.relation(full, {}), self._session)
+        full = self._session.catalogs.qualify(parse_path(path))
+        return Table(self._session.queries.relation(full, {}), self._session)
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
         """Return the table of a description."""
-        name = self._session.register_table(descriptor._definition())
+        name = self._session.register_unnamed(descriptor._definition())
         return self.from_path(name)
 
     def from_elements(
@@ -129,14 +130,14 @@ class TableEnvironment:
             if not all(expressions):
                 raise ValueError("some elements are Expressions, and others are not")
             trees = [*map(tree_of, given)]
-            return Table(table_of_trees(self._session, trees, schema), self._session)
+            return Table(table_of_trees(self._session.queries, trees, schema), self._session)
         columns, rows = rows_of_elements(given, schema, verify_schema)
-        return Table(self._session.add_values(columns, rows), self._session)
+        return Table(self._session.streams.add_values(columns, rows), self._session)
 
     def from_pandas(self, pdf: pd.DataFrame, schema: Any = None, splits_num: int = 1) -> Table:
         """Return a table of a DataFrame; ``schema``: a ROW type, or names, or types."""
         columns, rows = rows_of_frame(pdf, schema)
-        return Table(self._session.add_values(columns, rows), self._session)
+        return Table(self._session.streams.add_values(columns, rows), self._session)
 
     def create_temporary_table(
         self,
@@ -176,7 +177,7 @@ class TableEnvironment:
         self, path: str, relation: CatalogTable | PlanView, temporary: bool, ignore: bool
     ) -> None:
         self._session.catalogs.create_relation(
-            parsed_path(path), relation, temporary=temporary, if_not_exists=ignore
+            parse_path(path), relation, temporary=temporary, if_not_exists=ignore
         )
 
     def drop_temporary_table(self, table_path: str) -> bool:
@@ -196,7 +197,7 @@ class TableEnvironment:
         return self._drop(view_path, "view", False, ignore_if_not_exists)
 
     def _drop(self, text: str, kind: Any, temporary: bool, ignore: bool = True) -> bool:
-        path, catalogs = parsed_path(text), self._session.catalogs
+        path, catalogs = parse_path(text), self._session.catalogs
         found = catalogs.find(path)
         known = found is not None and kind_of(found.relation) == kind
         if not known and ignore:
@@ -388,7 +389,7 @@ class TableEnvironment:
 
 def _path(text: str) -> tuple[str, ...]:
     """Return the names of a function's path; a single name may be a word of the grammar."""
-    return (text,) if text.isidentifier() else parsed_path(text)
+    return (text,) if text.isidentifier() else parse_path(text)
 
 
 def _checked(function: object) -> UserDefinedFunctionWrapper:

@@ -36,7 +36,7 @@ class TablePipeline:
 
     def explain(self, *extra_details: ExplainDetail) -> str:
         """Return the plan."""
-        return self._session.explain(self._rel, [each.name for each in extra_details])
+        return self._session.plan_texts.of_query(self._rel, [each.name for each in extra_details])
 
     def print_explain(self, *extra_details: ExplainDetail) -> None:
         """Print the plan."""

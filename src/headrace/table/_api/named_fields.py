@@ -65,7 +65,7 @@ def named_table(session: SqlSession, stream: DataStream, expressions: Iterable[A
     if not times:
         return scan
     columns = {column.name: column for column in scan.columns}
-    kind = _TIME if session.batch else replace(_TIME, attribute="rowtime")
+    kind = _TIME if session.queries.batch else replace(_TIME, attribute="rowtime")
     values: list[Expression] = []
     for each in fields:
         if each.time == "proctime":

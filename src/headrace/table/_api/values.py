@@ -11,13 +11,13 @@ from headrace.sql.rel import Column, Rel, Values
 from headrace.sql.resolve.query import renamed
 from headrace.sql.types import SqlType
 from headrace.table._expressions.trees import type_name
-from headrace.table._planning.session import SqlSession
+from headrace.table._planning.queries import Queries
 from headrace.table._types.data_types import DataType
 from headrace.table._types.rows import RowField, RowType
 from headrace.table._types.sql import to_sql
 
 
-def table_of_trees(session: SqlSession, rows: Sequence[exp.Expr], schema: object) -> Rel:
+def table_of_trees(queries: Queries, rows: Sequence[exp.Expr], schema: object) -> Rel:
     """Return the relation of expressions, each a row or the value of a single column.
 
     ``schema``: None, or a ROW type, or the type of a single column; values are cast to it.
@@ -27,7 +27,7 @@ def table_of_trees(session: SqlSession, rows: Sequence[exp.Expr], schema: object
         ValueError: a row has more or fewer values than the schema has fields.
     """
     if schema is None:
-        rel = session.resolve(exp.Values(expressions=[*rows]))
+        rel = queries.of_table_api(exp.Values(expressions=[*rows]))
         return renamed(rel, [f"f{place}" for place in range(len(rel.columns))])
     if not isinstance(schema, DataType):
         raise TypeError(f"the schema of expressions is a DataType, not {schema!r}")
@@ -40,7 +40,7 @@ def table_of_trees(session: SqlSession, rows: Sequence[exp.Expr], schema: object
             raise ValueError(f"{len(types)} fields are given to a row of {len(values)} values")
         pairs = zip(values, types, strict=True)
         cast_rows.append(exp.Tuple(expressions=[_cast(each, kind) for each, kind in pairs]))
-    rel = session.resolve(exp.Values(expressions=cast_rows))
+    rel = queries.of_table_api(exp.Values(expressions=cast_rows))
     if isinstance(rel, Values):
         columns = zip(rel.fields, types, strict=True)
         rel = replace(rel, fields=tuple(Column(each.name, kind) for each, kind in columns))

@@ -10,7 +10,7 @@ from headrace.common.configuration import Configuration
 from headrace.errors import PlanError, SqlParserError
 from headrace.sql import statements as parsed
 from headrace.sql.catalog import objects as sql
-from headrace.sql.parsing import parse
+from headrace.sql.parsing import parse_one
 from headrace.sql.refusals import refuse
 from headrace.table._types.sql import to_sql
 from headrace.table.schema import Schema
@@ -146,7 +146,7 @@ class CatalogBaseTable:
 
 
 def _query(text: str) -> parsed.Query:
-    (statement,) = parse(text)
+    statement = parse_one(text, "a view")
     if not isinstance(statement, parsed.Query):
         raise PlanError("a view is a query")
     return statement

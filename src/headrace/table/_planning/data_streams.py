@@ -85,7 +85,7 @@ def scan_of(session: SqlSession, stream: DataStream, taken: Taken) -> Rel:
             silent = WatermarkStrategy.no_watermarks()
             stream = stream.assign_timestamps_and_watermarks(silent)
         rows = stream._add(spec, call_site(), "from_data_stream")
-    return session.add_stream(
+    return session.streams.add(
         rows, columns, name=uid or "", gives=taken.gives, primary_key=taken.primary_key
     )
 
@@ -142,9 +142,9 @@ class DeclaredTable:
         if self._watermark is None:
             return rel
         if own:
-            return _with_event_time(rel, self._watermark, self._session.batch)
-        converter = self._session.resolver().converter
-        return with_watermark(rel, self._watermark, converter, self._session.batch)
+            return _with_event_time(rel, self._watermark, self._session.queries.batch)
+        converter = self._session.queries.resolver().converter
+        return with_watermark(rel, self._watermark, converter, self._session.queries.batch)
 
     def _computed_from(self) -> list[PhysicalColumn]:
         """Return fields that are no columns, and that computed columns are made of."""
@@ -159,7 +159,7 @@ class DeclaredTable:
         """Return the relation that rows of all kinds change."""
         if mode == ChangelogMode.insert_only():
             return self.rel()
-        if self._session.batch:
+        if self._session.queries.batch:
             raise SqlValidationError("in a batch, streams have inserts only")
         if mode.by_key and not self._key:
             raise SqlValidationError(
@@ -203,7 +203,7 @@ class DeclaredTable:
         for each in self._columns:
             names.append(each.name)
             if isinstance(each, ComputedColumn):
-                converter = self._session.resolver().converter(scope)
+                converter = self._session.queries.resolver().converter(scope)
                 expressions.append(converter.expression(each.expression))
             else:
                 expressions.append(reference(by_name[each.name]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headrace.common.changelog_mode import ChangelogMode
@@ -17,10 +18,11 @@ from headrace.sql.refusals import refuse
 from headrace.sql.rel import Rel, Scan, arrow_schema, walk
 from headrace.sql.resolve.fitting import fitted
 from headrace.sql.resolve.tables import written_columns
-from headrace.sql.rules.conflicts import Materialize, SinkChanges, sink_changes
+from headrace.sql.rules.conflicts import SinkChanges, sink_changes
 from headrace.table._connectors.connector import MetadataColumn, TableRequest
 from headrace.table._connectors.registry import find_connector
-from headrace.table._planning.lower import Lowering
+from headrace.table._planning.lowering.lowering import Lowering
+from headrace.table._planning.options import PlanningOptions
 from headrace.table._planning.targets import PlannedInsert
 
 
@@ -49,26 +51,21 @@ class SinkPlan:
 class TableSinks:
     """Adds the sinks of tables to a job."""
 
-    def __init__(
-        self,
-        lowering: Lowering,
-        *,
-        batch: bool,
-        time_zone: str,
-        materialize: Materialize,
-        drops_nulls: bool,
-    ) -> None:
+    def __init__(self, lowering: Lowering, options: PlanningOptions) -> None:
         self._lowering = lowering
-        self._batch = batch
-        self._time_zone = time_zone
-        self._materialize: Materialize = materialize
-        self._drops_nulls = drops_nulls
+        self._options = options
+
+    def add_all(self, inserts: Sequence[PlannedInsert]) -> None:
+        """Write the rows of plans into their tables."""
+        for each in inserts:
+            self.add(each)
 
     def add(self, insert: PlannedInsert) -> None:
         """Write the rows of a plan into its table."""
         plan, name = self.plan(insert), insert.target.name
-        stream = self._lowering.lower_required(plan.rel, plan.required, name, self._drops_nulls)
-        uid = self._lowering.sink_uid(f"{insert.target.full_name} {plan.sink.locator}")
+        drops = self._options.drops_nulls
+        stream = self._lowering.lower_required(plan.rel, plan.required, name, drops)
+        uid = self._lowering.ids.of_sink(f"{insert.target.full_name} {plan.sink.locator}")
         self._with_changes(stream, plan, name).sink_to(plan.sink).uid(uid)
 
     def plan(self, insert: PlannedInsert) -> SinkPlan:
@@ -106,16 +103,16 @@ class TableSinks:
             metadata,
             primary_key=key,
             partition_keys=definition.partitioned_by,
-            batch=self._batch,
-            time_zone=self._time_zone,
+            batch=self._options.batch,
+            time_zone=self._options.time_zone,
             overwrite=insert.overwrite,
         )
         sink = connector.sink(request).sink
         mode = self._lowering.mode(rel)
         changes = SinkChanges()
-        if not self._batch:
+        if not self._options.batch:
             changes = sink_changes(
-                rel, mode, sink.accepts, key, insert.action, self._materialize, name
+                rel, mode, sink.accepts, key, insert.action, self._options.materialize, name
             )
         _check_mode(mode, changes, sink.accepts, name)
         required = tuple(
@@ -127,7 +124,7 @@ class TableSinks:
         schema, changes = arrow_schema(plan.rel.columns), plan.changes
         if changes.materialized:
             keyed = stream.key_by(ByColumns(*plan.primary_key))
-            if self._lowering.ttl_ms:
+            if self._lowering.options.ttl_ms:
                 refuse("a sink that keeps the rows of its key, with table.exec.state.ttl")
             spec = UpsertMaterializerSpec(schema, changes.upsert_key)
             made = keyed._add(spec, call_site(), "sql", inputs=keyed._keyed_edges())
@@ -135,7 +132,7 @@ class TableSinks:
             names = [each.name for each in plan.rel.columns]
             places = (str(names.index(each)) if each else "" for each in columns)
             target = plan.sink.locator or table
-            uid = self._lowering.uid_of_rows(plan.rel, "materialize", target, *places)
+            uid = self._lowering.ids.of_rows(plan.rel, "materialize", target, *places)
             return made.uid(uid)
         if changes.updates_before == "kept":
             return stream

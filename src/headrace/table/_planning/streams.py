@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.types import row_of
@@ -12,32 +12,63 @@ from headrace.datastream._build.call_site import call_site
 from headrace.datastream.data_stream import DataStream
 from headrace.errors import SqlValidationError
 from headrace.operators.columns.calc import CalcSpec
-from headrace.sql.evaluate import compile_expressions
-from headrace.sql.functions.function import Session
-from headrace.sql.rel import Scan, StreamScan, Values, arrow_schema
+from headrace.sql.constant_rows import ConstantRows
+from headrace.sql.rel import Columns, Rel, Scan, StreamRows, StreamScan, Values, arrow_schema
 from headrace.table._connectors.connector import MetadataColumn, TableRequest, TableSource
 from headrace.table._connectors.legacy_options import with_present_names
 from headrace.table._connectors.registry import find_connector
+from headrace.table._planning.options import PlanningOptions
 
 if TYPE_CHECKING:
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+
+class ProgramStreams:
+    """The streams of a program that tables are made of."""
+
+    def __init__(self, env: StreamExecutionEnvironment) -> None:
+        self._env = env
+        self._streams: list[DataStream] = []
+
+    def add(
+        self,
+        stream: DataStream,
+        columns: Columns,
+        *,
+        name: str = "",
+        gives: StreamRows = "inserts",
+        primary_key: tuple[str, ...] = (),
+    ) -> Rel:
+        """Return the relation of a stream, whose records are rows with the columns' names.
+
+        ``name``: what says in later programs that it is the same stream; "": its number.
+        """
+        number = len(self._streams)
+        self._streams.append(stream)
+        return StreamScan(number, columns, name or str(number), gives, primary_key)
+
+    def add_values(self, columns: Columns, rows: Sequence[Sequence[Any]]) -> Rel:
+        """Return the relation of rows that are known, with values as Arrow gives them."""
+        names = tuple(column.name for column in columns)
+        with self._env._job_apart():
+            stream = self._env.from_collection([row_of(names, [*row]) for row in rows])
+        return self.add(stream, columns)
+
+    def find(self, scan: StreamScan) -> DataStream:
+        """Return the stream of a relation."""
+        return self._streams[scan.number]
 
 
 class TableStreams:
     """Makes the streams in one environment."""
 
     def __init__(
-        self,
-        env: StreamExecutionEnvironment,
-        streams: Sequence[DataStream] = (),
-        *,
-        batch: bool,
-        time_zone: str,
+        self, env: StreamExecutionEnvironment, streams: ProgramStreams, options: PlanningOptions
     ) -> None:
         self._env = env
         self._streams = streams
-        self._batch = batch
-        self._time_zone = time_zone
+        self._batch = options.batch
+        self._time_zone = options.time_zone
         self._sources: dict[Scan, TableSource] = {}
 
     def scan(self, scan: Scan, uid: str, dictionaries: bool = False) -> DataStream:
@@ -54,20 +85,13 @@ class TableStreams:
 
     def stream(self, scan: StreamScan) -> DataStream:
         """Return the records of a stream that the program gave."""
-        return self._streams[scan.number]
+        return self._streams.find(scan)
 
     def values(self, values: Values) -> DataStream:
         """Return constant rows, computed once."""
-        import pyarrow as pa
-
-        batch = pa.RecordBatch.from_pydict({"$row": [0]})
-        session = Session(self._time_zone)
         names = tuple(column.name for column in values.fields)
-        rows = []
-        for row in values.rows:
-            arrays = compile_expressions(row, batch.schema)(batch, session)
-            rows.append(row_of(names, [each[0].as_py() for each in arrays]))
-        return self._env.from_collection(rows)
+        rows = ConstantRows(self._time_zone).values(values)
+        return self._env.from_collection([row_of(names, [*row]) for row in rows])
 
     def mode(self, scan: Scan) -> ChangelogMode:
         """Return the row kinds of a table."""

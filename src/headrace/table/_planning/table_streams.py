@@ -21,17 +21,17 @@ from headrace.table._types.type_info import ColumnWriters, type_info_of
 
 if TYPE_CHECKING:
     from headrace.datastream.data_stream import DataStream
-    from headrace.table._planning.session import SqlSession
+    from headrace.table._planning.planner import Planner
     from headrace.table.schema import Schema
 
 
-def append_stream(session: SqlSession, rel: Rel) -> DataStream:
+def append_stream(planner: Planner, rel: Rel) -> DataStream:
     """Return the rows of a relation that does not change.
 
     Raises:
         SqlValidationError: it changes, or has more than one event time.
     """
-    stream, mode = session.stream_of(rel)
+    stream, mode = planner.stream_of(rel)
     if mode != ChangelogMode.insert_only():
         raise SqlValidationError(
             "to_data_stream() takes tables whose rows do not change",
@@ -43,7 +43,7 @@ def append_stream(session: SqlSession, rel: Rel) -> DataStream:
 
 
 def changelog_stream(
-    session: SqlSession, rel: Rel, schema: Schema | None, accepted: ChangelogMode | None
+    planner: Planner, rel: Rel, schema: Schema | None, accepted: ChangelogMode | None
 ) -> DataStream:
     """Return the changes of a relation.
 
@@ -58,7 +58,7 @@ def changelog_stream(
         rel = fitted(rel, columns, (), "to_changelog_stream")
         time = None if place is None else columns[place].name
         dropped = _time_column(schema)
-    stream, mode = session.stream_of(rel)
+    stream, mode = planner.stream_of(rel)
     upserts = accepted is not None and accepted.by_key
     if upserts and key is not None and mode != ChangelogMode.insert_only():
         _require_key(rel, key.columns)
@@ -77,9 +77,9 @@ def changelog_stream(
     )
 
 
-def retract_stream(session: SqlSession, rel: Rel, record: TypeInformation) -> DataStream:
+def retract_stream(planner: Planner, rel: Rel, record: TypeInformation) -> DataStream:
     """Return the changes of a relation as pairs: whether a row is added, and the row."""
-    changes = changelog_stream(session, rel, None, None)
+    changes = changelog_stream(planner, rel, None, None)
     return changes.map(_with_flag, Types.TUPLE([Types.BOOLEAN(), record]))
 
 

@@ -327,3 +327,16 @@ def test_all_state_of_statements_is_found_by_what_it_is(t_env: TableEnvironment)
     uids = [re.findall(r"\[uid=sql-\w+-\w+\]", line) for line in found]
     assert all(len(each) == 1 for each in uids), found
     assert len({uid for (uid,) in uids}) == 5
+
+
+def test_a_table_stays_whose_rows_fail_after_the_start(
+    t_env: TableEnvironment, tmp_path: Path
+) -> None:
+    t_env.execute_sql("SET 'table.dml-sync' = 'true'")
+    with pytest.raises(HeadraceError):
+        t_env.execute_sql(
+            "CREATE TABLE numbers WITH ('connector' = 'filesystem',"
+            f" 'path' = '{tmp_path}', 'format' = 'csv') AS"
+            " SELECT CAST(v AS INT) AS a FROM (VALUES ('1'), ('x')) AS t(v)"
+        )
+    assert "numbers" in t_env.list_tables()

@@ -7,7 +7,7 @@ import pytest
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.errors import SqlValidationError, UnsupportedError
 from headrace.sql.rel import Calc, Scan
-from headrace.table._planning.watermarks import strategy_of, with_options_of_table
+from headrace.table._planning.lowering.watermarks import strategy_of, with_options_of_table
 
 
 def with_option(key: str, value: str) -> WatermarkStrategy:

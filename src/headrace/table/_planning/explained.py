@@ -1,0 +1,87 @@
+"""EXPLAIN: plans, and the job that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from headrace.datastream._build import execution
+from headrace.sql.explain import explain, explain_sink
+from headrace.sql.rel import Rel
+from headrace.sql.rules.advice import advice_of
+from headrace.sql.rules.state_growth import growing_state
+from headrace.table._planning.planner import Planner
+from headrace.table._planning.targets import PlannedInsert
+
+if TYPE_CHECKING:
+    from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+_CHANGELOG_MODE = "CHANGELOG_MODE"
+
+
+class PlanTexts:
+    """Makes the texts of plans. ``details``: what EXPLAIN asks for, such as CHANGELOG_MODE."""
+
+    def __init__(self, env: StreamExecutionEnvironment, planner: Planner) -> None:
+        self._env = env
+        self._planner = planner
+
+    def of_query(self, rel: Rel, details: Sequence[str] = ()) -> str:
+        """Return the plan of a relation, and of its job."""
+        lowering = self._planner.lowering()
+        rel = lowering.planned(rel)
+        plan = explain(rel, lowering.mode if _CHANGELOG_MODE in details else None)
+        with self._env._job_apart():
+            sinks = (lowering.lower(rel)._collecting_sink(),)
+            return self._text([plan], [rel], sinks, details)
+
+    def of_inserts(self, inserts: Sequence[PlannedInsert], details: Sequence[str] = ()) -> str:
+        """Return the plans of INSERTs, and of the job that they are together."""
+        lowering = self._planner.lowering()
+        sinks = self._planner.sinks(lowering)
+        mode = lowering.mode if _CHANGELOG_MODE in details else None
+        rels = [sinks.plan(each).rel for each in inserts]
+        plans = [
+            explain_sink(each.target.full_name, rel, mode)
+            for each, rel in zip(inserts, rels, strict=True)
+        ]
+        with self._env._job_apart():
+            sinks.add_all(inserts)
+            return self._text(plans, rels, self._env._list_sinks(), details)
+
+    def _text(
+        self,
+        plans: Sequence[str],
+        rels: Sequence[Rel],
+        sinks: execution.Sinks,
+        details: Sequence[str],
+    ) -> str:
+        """Return the plans, warnings, the plan of the job, and what details ask for."""
+        configuration = self._env._configuration
+        title, shown = "Plan", [*plans]
+        if "PLAN_ADVICE" in details:
+            title = "Optimized Physical Plan With Advice"
+            advice = [f"advice[{n}]: {each}" for n, each in enumerate(self._advice(rels), 1)]
+            shown.append("\n".join(advice) or "No available advice...")
+        parts = [(title, "\n\n".join(shown))]
+        parts += [("Warning", each) for each in self._warnings(rels)]
+        parts.append(("Job", execution.explain(sinks, configuration)))
+        if "JSON_EXECUTION_PLAN" in details:
+            plan = execution.execution_plan(sinks, configuration)
+            parts.append(("Physical Execution Plan", plan))
+        return "\n\n".join(f"== {name} ==\n{text}" for name, text in parts)
+
+    def _advice(self, rels: Sequence[Rel]) -> list[str]:
+        """Return what may make the plans faster."""
+        options = self._planner.options
+        if options.batch:
+            return []
+        found = (each for rel in rels for each in advice_of(rel, mini_batch=options.mini_batch))
+        return [*dict.fromkeys(found)]
+
+    def _warnings(self, rels: Sequence[Rel]) -> list[str]:
+        """Return what is to be known of state that grows without end."""
+        options = self._planner.options
+        if options.batch:
+            return []
+        return [each for rel in rels for each in growing_state(rel, options.ttl_ms)]

@@ -1,0 +1,1 @@
+"""From the plans of statements to streams."""

@@ -1,0 +1,114 @@
+"""From a plan of SQL to streams: one operator for each of its nodes."""
+
+from __future__ import annotations
+
+from headrace.datastream._build.call_site import call_site
+from headrace.datastream.data_stream import DataStream
+from headrace.operators.columns.constraints import NotNullSpec
+from headrace.sql.refusals import refuse
+from headrace.sql.rel import (
+    Aggregate,
+    Calc,
+    ChangelogNormalize,
+    Correlate,
+    CountWindowAggregate,
+    Expand,
+    Rel,
+    Scan,
+    SetOperation,
+    Sort,
+    StreamScan,
+    Union,
+    Unnest,
+    Values,
+    Watermark,
+    Window,
+    WindowAggregate,
+    arrow_schema,
+)
+from headrace.sql.repeating import GroupingSets, Unnested
+from headrace.sql.rules.emit import with_emit_strategies
+from headrace.sql.rules.no_rows import with_results_of_no_rows
+from headrace.sql.rules.normalize import with_normalized_sources
+from headrace.sql.rules.unique_groups import without_groups_of_one
+from headrace.sql.rules.windows import with_window_aggregates
+from headrace.table._planning.lowering.aggregates import (
+    lower_aggregate,
+    lower_count_window_aggregate,
+)
+from headrace.table._planning.lowering.calc import (
+    lower_calc,
+    lower_correlate,
+    lower_repeated,
+    lower_watermark,
+)
+from headrace.table._planning.lowering.context import LoweringContext
+from headrace.table._planning.lowering.sorting import lower_sort
+from headrace.table._planning.lowering.whole_rows import (
+    lower_changelog_normalize,
+    lower_set_operation,
+)
+from headrace.table._planning.lowering.windows import lower_window, lower_window_aggregate
+
+
+class Lowering(LoweringContext):
+    """Makes streams of the plans of a job."""
+
+    def planned(self, rel: Rel) -> Rel:
+        """Return the plan of a resolved relation that is lowered and explained."""
+        rel = without_groups_of_one(with_results_of_no_rows(with_window_aggregates(rel)))
+        if self.options.batch:
+            return rel
+        rel = with_emit_strategies(rel, self.options.emit)
+        return with_normalized_sources(rel, self.streams.mode, self.options.duplicates)
+
+    def lower_required(
+        self, rel: Rel, required: tuple[str, ...], table: str, drops: bool = False
+    ) -> DataStream:
+        """Return the stream of rows for a table, of which some columns must not be NULL.
+
+        ``drops``: rows with such a NULL are left out; otherwise the job fails.
+        """
+        stream = self.lower(rel)
+        if not required:
+            return stream
+        spec = NotNullSpec(arrow_schema(rel.columns), required, drops)
+        return stream._add(spec, call_site(), "sql").name(f"NotNull({table})")
+
+    def operator(self, rel: Rel) -> DataStream:
+        match rel:
+            case Scan():
+                return self.streams.scan(rel, self.ids.of_source(rel))
+            case StreamScan():
+                return self.streams.stream(rel)
+            case Values():
+                return self.streams.values(rel).uid(self.ids.of(rel))
+            case Watermark():
+                return lower_watermark(self, rel)
+            case Calc():
+                return lower_calc(self, rel)
+            case ChangelogNormalize():
+                return lower_changelog_normalize(self, rel)
+            case Aggregate():
+                return lower_aggregate(self, rel)
+            case WindowAggregate():
+                return lower_window_aggregate(self, rel)
+            case CountWindowAggregate():
+                return lower_count_window_aggregate(self, rel)
+            case Expand():
+                return lower_repeated(self, rel.input, GroupingSets(rel), "Expand")
+            case Unnest():
+                unnested = Unnested(rel, self.options.time_zone)
+                return lower_repeated(self, rel.input, unnested, "Unnest")
+            case Correlate():
+                return lower_correlate(self, rel)
+            case Window():
+                return lower_window(self, rel)
+            case Sort():
+                return lower_sort(self, rel)
+            case SetOperation():
+                return lower_set_operation(self, rel)
+            case Union():
+                first, *others = [self.lower(part) for part in rel.parts]
+                return first.union(*others) if others else first
+        refuse(type(rel).__name__)
