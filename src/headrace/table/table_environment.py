@@ -241,7 +241,7 @@ class TableEnvironment:
 
     def list_catalogs(self) -> list[str]:
         """Return the names of the catalogs."""
-        return self._session.catalogs.catalogs()
+        return self._session.catalogs.registry.names()
 
     def list_databases(self) -> list[str]:
         """Return the names of the current catalog's databases."""
@@ -336,14 +336,12 @@ class TableEnvironment:
     def register_catalog(self, catalog_name: str, catalog: Catalog) -> None:
         """Add a catalog of another environment."""
         given = CatalogDescription()  # its options are those of the other environment
-        self._session.catalogs.register_catalog(catalog_name, catalog._catalog, given)
+        self._session.catalogs.registry.register(catalog_name, catalog._catalog, given)
 
     def get_catalog(self, catalog_name: str) -> Catalog | None:
         """Return a catalog; None: there is none of the name."""
-        catalogs = self._session.catalogs
-        if catalog_name not in catalogs.catalogs():
-            return None
-        return Catalog(catalogs.catalog(catalog_name), catalog_name)
+        found = self._session.catalogs.registry.find(catalog_name)
+        return None if found is None else Catalog(found, catalog_name)
 
     # What functions of users need
 

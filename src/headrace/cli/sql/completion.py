@@ -60,7 +60,7 @@ def _names(
             case "DATABASE":
                 yield from map(_written, catalogs.databases(qualifier[0] if qualifier else None))
             case "CATALOG":
-                yield from map(_written, catalogs.catalogs())
+                yield from map(_written, catalogs.registry.names())
             case "FUNCTION":
                 yield from map(_written, catalogs.functions())
             case "TABLE" | "VIEW":
@@ -90,14 +90,14 @@ def _relations(qualifier: tuple[str, ...], catalogs: CatalogManager) -> Iterator
         yield from (prefix + _written(each) for each in catalogs.relations(qualifier))
     if not qualifier:
         yield from (f"{_written(each)}." for each in catalogs.databases())
-        yield from (f"{_written(each)}." for each in catalogs.catalogs())
-    elif len(qualifier) == 1 and qualifier[0] in catalogs.catalogs():
+        yield from (f"{_written(each)}." for each in catalogs.registry.names())
+    elif len(qualifier) == 1 and qualifier[0] in catalogs.registry.names():
         yield from (f"{prefix}{_written(each)}." for each in catalogs.databases(qualifier[0]))
 
 
 def _is_database(path: tuple[str, ...], catalogs: CatalogManager) -> bool:
     catalog, name = catalogs.qualify_database(path)
-    return catalog in catalogs.catalogs() and name in catalogs.databases(catalog)
+    return catalog in catalogs.registry.names() and name in catalogs.databases(catalog)
 
 
 def _columns(text: str, qualifier: tuple[str, ...], catalogs: CatalogManager) -> Iterator[str]:

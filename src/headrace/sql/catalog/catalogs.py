@@ -33,7 +33,7 @@ def alter_catalog(name: str, change: Change, manager: CatalogManager) -> None:
     Raises:
         CatalogError: the catalog does not exist, or cannot be opened with the options.
     """
-    before = manager.description(name)
+    before = manager.registry.description(name)
     match change:
         case ChangeComment(comment):
             after = replace(before, comment=comment)
@@ -46,7 +46,7 @@ def alter_catalog(name: str, change: Change, manager: CatalogManager) -> None:
             after = replace(before, options=kept)
         case _:
             raise AssertionError(f"no change of a catalog: {change}")
-    manager.alter_catalog(name, after)
+    manager.registry.alter(name, after)
 
 
 def _check_type_stays(verb: str, keys: tuple[str, ...]) -> None:

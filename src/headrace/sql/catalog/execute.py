@@ -95,7 +95,8 @@ def execute(statement: Statement, manager: CatalogManager, types: Types) -> List
             manager.create_database(statement.path, database, if_not_exists=statement.if_not_exists)
         case CreateCatalog():
             catalog = CatalogDescription(statement.options, statement.comment)
-            manager.create_catalog(statement.name, catalog, if_not_exists=statement.if_not_exists)
+            if_not_exists = statement.if_not_exists
+            manager.registry.create(statement.name, catalog, if_not_exists=if_not_exists)
         case Drop():
             _drop(statement, manager)
         case Alter(kind="CATALOG"):
@@ -303,7 +304,7 @@ def show(statement: Show, manager: CatalogManager, types: Types) -> Listing:
             return Listing(("table name",), ())
         case "CREATE CATALOG":
             (name,) = statement.path
-            return show_create_catalog(name, manager.description(name))
+            return show_create_catalog(name, manager.registry.description(name))
         case "PARTITIONS":
             return _show_partitions(statement, manager)
         case "COLUMNS":
@@ -321,7 +322,7 @@ def _show_partitions(statement: Show, manager: CatalogManager) -> Listing:
     path = manager.qualify(statement.path)
     if not manager.table(statement.path).partitioned_by:
         raise CatalogError(f"the table {path} has no partitions")
-    found = manager.catalog(path.catalog).partitions(path.database, path.name)
+    found = manager.registry.catalog(path.catalog).partitions(path.database, path.name)
     names = ("/".join(f"{key}={value}" for key, value in each) for each in found)
     return Listing(("partition name",), tuple((each,) for each in names))
 
@@ -330,7 +331,7 @@ def _names_of(statement: Show, manager: CatalogManager) -> list[str]:
     path = statement.path
     match statement.what:
         case "CATALOGS":
-            return manager.catalogs()
+            return manager.registry.names()
         case "DATABASES":
             if len(path) > 1:
                 raise CatalogError(
@@ -428,5 +429,7 @@ def _describe(statement: Describe, manager: CatalogManager, types: Types) -> Lis
             return _describe_function(statement, manager)
         case "CATALOG":
             (name,) = statement.path
-            return describe_catalog(name, manager.description(name), extended=statement.extended)
+            return describe_catalog(
+                name, manager.registry.description(name), extended=statement.extended
+            )
     raise UnsupportedError(f"DESCRIBE {statement.kind} is not supported")

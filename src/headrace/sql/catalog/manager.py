@@ -9,20 +9,18 @@ from functools import wraps
 from typing import Concatenate, Literal, ParamSpec, TypeVar
 
 from headrace.errors import CatalogError
-from headrace.sql.catalog import file
 from headrace.sql.catalog.errors import did_you_mean, missing
-from headrace.sql.catalog.memory import Catalog, MemoryCatalog
+from headrace.sql.catalog.memory import MemoryCatalog
 from headrace.sql.catalog.objects import (
     CatalogDatabase,
-    CatalogDescription,
     CatalogFunction,
     CatalogTable,
     ObjectPath,
     Relation,
     kind_of,
 )
-from headrace.sql.catalog.store import FileCatalogStore
-from headrace.sql.statements import Options, Path
+from headrace.sql.catalog.registry import CatalogRegistry
+from headrace.sql.statements import Path
 from headrace.sql.types import quote_name
 
 P = ParamSpec("P")
@@ -38,23 +36,6 @@ class Found:
     path: ObjectPath
     relation: Relation
     temporary: bool
-
-
-def open_catalog(name: str, options: Options) -> Catalog:
-    """Return the catalog of CREATE CATALOG."""
-    given = dict(options)
-    kind = given.pop("type", None)
-    if kind == "generic_in_memory":
-        default_database = given.pop("default-database", "default")
-        for key in given:
-            raise CatalogError(f"a catalog in memory has no option '{key}'")
-        return MemoryCatalog(default_database)
-    if kind == file.TYPE:
-        return file.open_file_catalog(name, given)
-    types = f"'generic_in_memory' and '{file.TYPE}' are"
-    if kind is None:
-        raise CatalogError("a catalog needs the option 'type'", hint=f"'type' = …: {types}")
-    raise CatalogError(f"there is no catalog of the type '{kind}'", hint=types)
 
 
 Method = Callable[Concatenate["CatalogManager", Path, P], R]
@@ -77,30 +58,22 @@ def _one_change(of: Literal["object", "database"]) -> Callable[[Method[P, R]], M
 class CatalogManager:
     """The catalogs of a session, its current catalog and database, and its temporary objects.
 
-    A temporary object hides one in a catalog with the same name. ``open_catalog`` makes the
-    catalog of CREATE CATALOG from its options. ``store`` keeps these for later sessions.
+    A temporary object hides one in a catalog with the same name.
     """
 
     def __init__(
         self,
         catalog: str = "default_catalog",
         database: str = "default_database",
-        open_catalog: Callable[[str, Options], Catalog] = open_catalog,
-        store: FileCatalogStore | None = None,
+        registry: CatalogRegistry | None = None,
     ) -> None:
         self.current_catalog = catalog
         self.current_database = database
-        self._catalogs: dict[str, Catalog] = {catalog: MemoryCatalog(database)}
-        self._descriptions: dict[str, CatalogDescription] = {}
-        self._open_catalog = open_catalog
-        self._store = store
+        self.registry = CatalogRegistry() if registry is None else registry
+        self.registry.register(catalog, MemoryCatalog(database))
         self._temporary: dict[ObjectPath, Relation] = {}
         self._temporary_functions: dict[ObjectPath, CatalogFunction] = {}
         self._system_functions: dict[str, CatalogFunction] = {}
-        if store is not None:
-            for each in store.names():
-                stored = store.read(each)
-                self.register_catalog(each, open_catalog(each, stored.options), stored)
 
     # Names
 
@@ -123,71 +96,15 @@ class CatalogManager:
 
     # Catalogs
 
-    def catalogs(self) -> list[str]:
-        """Return the names of the catalogs."""
-        return sorted(self._catalogs)
-
-    def catalog(self, name: str) -> Catalog:
-        """Return a catalog."""
-        found = self._catalogs.get(name)
-        if found is None:
-            raise missing("the catalog", quote_name(name), name, self._catalogs)
-        return found
-
-    def description(self, name: str) -> CatalogDescription:
-        """Return what CREATE CATALOG said of a catalog."""
-        self.catalog(name)
-        found = self._descriptions.get(name)
-        if found is None:
-            raise CatalogError(f"the catalog {quote_name(name)} was not made by CREATE CATALOG")
-        return found
-
-    def create_catalog(
-        self, name: str, description: CatalogDescription, *, if_not_exists: bool = False
-    ) -> None:
-        """Create a catalog from its options."""
-        if name in self._catalogs:
-            if if_not_exists:
-                return
-            raise CatalogError(f"the catalog {quote_name(name)} exists already")
-        made = self._open_catalog(name, description.options)
-        self.register_catalog(name, made, description)
-        if self._store is not None:
-            self._store.put(name, description)
-
-    def register_catalog(
-        self, name: str, catalog: Catalog, description: CatalogDescription | None = None
-    ) -> None:
-        """Add a catalog; without a description it was made by no CREATE CATALOG."""
-        if name in self._catalogs:
-            raise CatalogError(f"the catalog {quote_name(name)} exists already")
-        self._catalogs[name] = catalog
-        if description is not None:
-            self._descriptions[name] = description
-
-    def alter_catalog(self, name: str, description: CatalogDescription) -> None:
-        """Give a catalog other options, with which it is opened again, or another comment."""
-        if description.options != self.description(name).options:
-            self._catalogs[name] = self._open_catalog(name, description.options)
-        self._descriptions[name] = description
-        if self._store is not None and name in self._store.names():
-            self._store.put(name, description)
-
     def drop_catalog(self, name: str, *, if_exists: bool = False) -> None:
-        """Drop a catalog."""
-        if name not in self._catalogs and if_exists:
-            return
-        self.catalog(name)
+        """Drop a catalog, which is not the current one."""
         if name == self.current_catalog:
             raise CatalogError(f"the catalog {quote_name(name)} is in use", hint="USE CATALOG …")
-        del self._catalogs[name]
-        self._descriptions.pop(name, None)
-        if self._store is not None:
-            self._store.remove(name)
+        self.registry.drop(name, if_exists=if_exists)
 
     def use_catalog(self, name: str) -> None:
         """Make a catalog current, with its default database."""
-        catalog = self.catalog(name)
+        catalog = self.registry.catalog(name)
         self.current_catalog, self.current_database = name, catalog.default_database
 
     def writing(
@@ -195,19 +112,19 @@ class CatalogManager:
     ) -> AbstractContextManager[None]:
         """Make what is read and changed inside one change of the catalog of a path."""
         name = self.qualify(path).catalog if of == "object" else self.qualify_database(path)[0]
-        catalog = self._catalogs.get(name)
+        catalog = self.registry.find(name)
         return nullcontext() if catalog is None else catalog.writing()
 
     # Databases
 
     def databases(self, catalog: str | None = None) -> list[str]:
         """Return the names of the databases of a catalog; None: the current one."""
-        return sorted(self.catalog(catalog or self.current_catalog).databases())
+        return sorted(self.registry.catalog(catalog or self.current_catalog).databases())
 
     def database(self, path: Path) -> CatalogDatabase:
         """Return a database."""
         catalog, name = self.qualify_database(path)
-        found = self.catalog(catalog).database(name)
+        found = self.registry.catalog(catalog).database(name)
         if found is None:
             shown = f"{quote_name(catalog)}.{quote_name(name)}"
             raise missing("the database", shown, name, self.databases(catalog))
@@ -224,8 +141,8 @@ class CatalogManager:
     ) -> None:
         """Create a database."""
         catalog, name = self.qualify_database(path)
-        if self.catalog(catalog).database(name) is None:
-            self.catalog(catalog).put_database(name, database)
+        if self.registry.catalog(catalog).database(name) is None:
+            self.registry.catalog(catalog).put_database(name, database)
         elif not if_not_exists:
             raise CatalogError(f"the database {quote_name(name)} exists already")
 
@@ -234,13 +151,13 @@ class CatalogManager:
         """Change what is said of a database."""
         self.database(path)
         catalog, name = self.qualify_database(path)
-        self.catalog(catalog).put_database(name, database)
+        self.registry.catalog(catalog).put_database(name, database)
 
     @_one_change("database")
     def drop_database(self, path: Path, *, if_exists: bool = False, cascade: bool = False) -> None:
         """Drop a database; ``cascade``: with what is in it."""
         catalog, name = self.qualify_database(path)
-        owner = self.catalog(catalog)
+        owner = self.registry.catalog(catalog)
         if owner.database(name) is None and if_exists:
             return
         self.database(path)
@@ -258,7 +175,7 @@ class CatalogManager:
         self.database(path)
         catalog, name = self.qualify_database(path)
         temporary = {each.name for each in self._temporary if each[:2] == (catalog, name)}
-        return sorted({*self.catalog(catalog).relations(name), *temporary})
+        return sorted({*self.registry.catalog(catalog).relations(name), *temporary})
 
     def find(self, path: Path) -> Found | None:
         """Return the table or view of a name, or None."""
@@ -266,7 +183,7 @@ class CatalogManager:
         temporary = self._temporary.get(full)
         if temporary is not None:
             return Found(full, temporary, temporary=True)
-        catalog = self._catalogs.get(full.catalog)
+        catalog = self.registry.find(full.catalog)
         stored = None if catalog is None else catalog.relation(full.database, full.name)
         return None if stored is None else Found(full, stored, temporary=False)
 
@@ -276,7 +193,7 @@ class CatalogManager:
         if found is not None:
             return found
         full = self.qualify(path)
-        catalog = self.catalog(full.catalog)
+        catalog = self.registry.catalog(full.catalog)
         self.database(full[:2])
         elsewhere = [
             f"{quote_name(each)}.{quote_name(full.name)}"
@@ -311,7 +228,7 @@ class CatalogManager:
             before = self._temporary.get(full)
         else:
             self.database(full[:2])
-            before = self.catalog(full.catalog).relation(full.database, full.name)
+            before = self.registry.catalog(full.catalog).relation(full.database, full.name)
         if before is not None and not replace:
             if if_not_exists:
                 return full
@@ -326,7 +243,7 @@ class CatalogManager:
         if temporary:
             self._temporary[path] = relation
         else:
-            self.catalog(path.catalog).put_relation(path.database, path.name, relation)
+            self.registry.catalog(path.catalog).put_relation(path.database, path.name, relation)
 
     @_one_change("object")
     def drop_relation(
@@ -351,14 +268,14 @@ class CatalogManager:
             problem = f"{full} is hidden by a temporary {kind_of(found)}"
             hint = f"DROP TEMPORARY {kind_of(found).upper()} drops that one"
             raise CatalogError(problem, hint=hint)
-        catalog = self._catalogs.get(full.catalog)
+        catalog = self.registry.find(full.catalog)
         stored = None if catalog is None else catalog.relation(full.database, full.name)
         if stored is None or kind_of(stored) != kind:
             if if_exists:
                 return
             other = kind_of(self.relation(path).relation)
             raise CatalogError(f"{full} is a {other}", hint=f"DROP {other.upper()} drops it")
-        self.catalog(full.catalog).drop_relation(full.database, full.name)
+        self.registry.catalog(full.catalog).drop_relation(full.database, full.name)
 
     def stored(self, path: Path, kind: RelationKind) -> Found:
         """Return a table or view that may be changed: it is in a catalog."""
@@ -381,7 +298,7 @@ class CatalogManager:
         renamed = ObjectPath(*first, *target)
         if renamed[:2] != found.path[:2]:
             raise CatalogError(f"{found.path} is renamed inside its database only")
-        catalog = self.catalog(renamed.catalog)
+        catalog = self.registry.catalog(renamed.catalog)
         if catalog.relation(renamed.database, renamed.name) is not None:
             raise CatalogError(f"{renamed} exists already")
         catalog.put_relation(renamed.database, renamed.name, found.relation)
@@ -394,7 +311,7 @@ class CatalogManager:
         self.database(path)
         catalog, name = self.qualify_database(path)
         temporary = {each.name for each in self._temporary_functions if each[:2] == (catalog, name)}
-        stored = self.catalog(catalog).functions(name)
+        stored = self.registry.catalog(catalog).functions(name)
         return sorted({*stored, *temporary, *self._system_functions})
 
     def system_function(self, name: str) -> CatalogFunction | None:
@@ -407,7 +324,7 @@ class CatalogManager:
         temporary = self._temporary_functions.get(full)
         if temporary is not None:
             return temporary
-        catalog = self._catalogs.get(full.catalog)
+        catalog = self.registry.find(full.catalog)
         return None if catalog is None else catalog.function(full.database, full.name)
 
     def found_function(self, path: Path) -> tuple[CatalogFunction, bool, bool] | None:
@@ -440,7 +357,7 @@ class CatalogManager:
             before = self._temporary_functions.get(full)
         else:
             self.database(full[:2])
-            before = self.catalog(full.catalog).function(full.database, full.name)
+            before = self.registry.catalog(full.catalog).function(full.database, full.name)
         if before is not None and not replace:
             if if_not_exists:
                 return
@@ -452,7 +369,7 @@ class CatalogManager:
         elif temporary:
             self._temporary_functions[full] = function
         else:
-            self.catalog(full.catalog).put_function(full.database, full.name, function)
+            self.registry.catalog(full.catalog).put_function(full.database, full.name, function)
 
     @_one_change("object")
     def drop_function(
@@ -470,7 +387,7 @@ class CatalogManager:
         elif temporary:
             gone = self._temporary_functions.pop(full, None)
         else:
-            catalog = self._catalogs.get(full.catalog)
+            catalog = self.registry.find(full.catalog)
             gone = None if catalog is None else catalog.function(full.database, full.name)
             if catalog is not None and gone is not None:
                 catalog.drop_function(full.database, full.name)

@@ -8,8 +8,9 @@ from headrace.common._options import catalogue as options
 from headrace.common._options.table import CATALOG_STORE, CATALOG_STORE_PATH
 from headrace.common.configuration import Configuration
 from headrace.errors import CatalogError, ConfigurationError
-from headrace.sql.catalog.manager import CatalogManager, open_catalog
+from headrace.sql.catalog.manager import CatalogManager
 from headrace.sql.catalog.memory import Catalog
+from headrace.sql.catalog.registry import CatalogRegistry, open_catalog
 from headrace.sql.catalog.store import FileCatalogStore
 from headrace.sql.statements import Options
 from headrace.table._connectors.spark import catalog as spark
@@ -17,9 +18,8 @@ from headrace.table._connectors.spark import catalog as spark
 
 def catalogs_of(configuration: Configuration, catalog: str, database: str) -> CatalogManager:
     """Return the catalogs of a new environment: one in memory, and those that are stored."""
-    return CatalogManager(
-        catalog, database, partial(_opened, configuration), _store_of(configuration)
-    )
+    registry = CatalogRegistry(partial(_opened, configuration), _store_of(configuration))
+    return CatalogManager(catalog, database, registry)
 
 
 def _opened(configuration: Configuration, name: str, given: Options) -> Catalog:

@@ -56,7 +56,7 @@ def test_secrets_of_catalogs_are_hidden(manager: CatalogManager, run: Run) -> No
     from headrace.sql.catalog.objects import CatalogDescription
 
     secret = CatalogDescription((("type", "x"), ("db.Password", "hunter")))
-    manager.register_catalog("c", MemoryCatalog(), secret)
+    manager.registry.register("c", MemoryCatalog(), secret)
     assert "'db.Password' = '****'" in rows(run, "SHOW CREATE CATALOG c")[0][0]
     assert ("option:db.Password", "****") in rows(run, "DESCRIBE CATALOG EXTENDED c")
 

@@ -135,7 +135,7 @@ def test_a_failed_change_writes_nothing(path: Path) -> None:
     session = Session(path)
     session("CREATE TABLE t (a INT)")
     before = path.read_text()
-    catalog = session.manager.catalog("c")
+    catalog = session.manager.registry.catalog("c")
     with pytest.raises(RuntimeError), catalog.writing():
         catalog.drop_relation("default", "t")
         raise RuntimeError

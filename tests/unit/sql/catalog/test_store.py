@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.errors import CatalogError
-from headrace.sql.catalog.manager import CatalogManager
 from headrace.sql.catalog.objects import CatalogDescription
+from headrace.sql.catalog.registry import CatalogRegistry
 from headrace.sql.catalog.store import FileCatalogStore
 
 OPTIONS = (("path", "/x y/c.sql"), ("type", "file"))
@@ -19,27 +19,27 @@ OPTIONS = (("path", "/x y/c.sql"), ("type", "file"))
 def test_a_catalog_is_there_in_the_next_session(tmp_path: Path) -> None:
     shop = CatalogDescription((("type", "file"), ("path", f"{tmp_path}/c.sql")), "the 'shop'\n")
     other = CatalogDescription((("type", "generic_in_memory"),))
-    first = CatalogManager(store=FileCatalogStore(f"{tmp_path}/store"))
-    first.create_catalog("shop", shop)
-    first.create_catalog("other", other)
-    second = CatalogManager(store=FileCatalogStore(f"{tmp_path}/store"))
-    assert second.catalogs() == ["default_catalog", "other", "shop"]
+    first = CatalogRegistry(store=FileCatalogStore(f"{tmp_path}/store"))
+    first.create("shop", shop)
+    first.create("other", other)
+    second = CatalogRegistry(store=FileCatalogStore(f"{tmp_path}/store"))
+    assert second.names() == ["other", "shop"]
     assert second.description("shop") == shop
     changed = CatalogDescription((*other.options, ("default-database", "d")), "changed")
-    second.alter_catalog("other", changed)
+    second.alter("other", changed)
     assert (
-        CatalogManager(store=FileCatalogStore(f"{tmp_path}/store")).description("other") == changed
+        CatalogRegistry(store=FileCatalogStore(f"{tmp_path}/store")).description("other") == changed
     )
-    second.drop_catalog("other")
-    third = CatalogManager(store=FileCatalogStore(f"{tmp_path}/store"))
-    assert third.catalogs() == ["default_catalog", "shop"]
-    third.use_catalog("shop")
+    second.drop("other")
+    third = CatalogRegistry(store=FileCatalogStore(f"{tmp_path}/store"))
+    assert third.names() == ["shop"]
+    assert third.catalog("shop").default_database == "default"
 
 
 def test_a_catalog_that_cannot_be_opened_is_not_stored(tmp_path: Path) -> None:
     store = FileCatalogStore(str(tmp_path))
     with pytest.raises(CatalogError):
-        CatalogManager(store=store).create_catalog("c", CatalogDescription((("type", "unknown"),)))
+        CatalogRegistry(store=store).create("c", CatalogDescription((("type", "unknown"),)))
     assert store.names() == []
 
 
@@ -57,7 +57,7 @@ def test_a_file_of_flink_is_read(tmp_path: Path) -> None:
 def test_a_damaged_file_is_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "c.yaml").write_text(f'"a": "b"\n{line}\n')
     with pytest.raises(CatalogError, match="'c' cannot be read: line 2") as refused:
-        CatalogManager(store=FileCatalogStore(str(tmp_path)))
+        CatalogRegistry(store=FileCatalogStore(str(tmp_path)))
     assert str(tmp_path / "c.yaml") in str(refused.value)
 
 

@@ -1,0 +1,124 @@
+"""The catalogs of a session by name: opened on first use, and stored for later sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from headrace.errors import CatalogError
+from headrace.sql.catalog import file
+from headrace.sql.catalog.errors import missing
+from headrace.sql.catalog.memory import Catalog, MemoryCatalog
+from headrace.sql.catalog.objects import CatalogDescription
+from headrace.sql.catalog.store import FileCatalogStore
+from headrace.sql.statements import Options
+from headrace.sql.types import quote_name
+
+
+def open_catalog(name: str, options: Options) -> Catalog:
+    """Return the catalog of CREATE CATALOG."""
+    given = dict(options)
+    kind = given.pop("type", None)
+    if kind == "generic_in_memory":
+        default_database = given.pop("default-database", "default")
+        for key in given:
+            raise CatalogError(f"a catalog in memory has no option '{key}'")
+        return MemoryCatalog(default_database)
+    if kind == file.TYPE:
+        return file.open_file_catalog(name, given)
+    types = f"'generic_in_memory' and '{file.TYPE}' are"
+    if kind is None:
+        raise CatalogError("a catalog needs the option 'type'", hint=f"'type' = …: {types}")
+    raise CatalogError(f"there is no catalog of the type '{kind}'", hint=types)
+
+
+class CatalogRegistry:
+    """Catalogs, with what CREATE CATALOG said of them.
+
+    ``open_catalog`` makes a catalog from its options. ``store`` keeps these for later sessions,
+    which open a catalog when it is first named, as in Flink: until then it may be out of reach.
+    """
+
+    def __init__(
+        self,
+        open_catalog: Callable[[str, Options], Catalog] = open_catalog,
+        store: FileCatalogStore | None = None,
+    ) -> None:
+        self._open_catalog = open_catalog
+        self._store = store
+        self._opened: dict[str, Catalog] = {}
+        self._descriptions: dict[str, CatalogDescription] = {}
+        if store is not None:
+            self._descriptions = {name: store.read(name) for name in store.names()}
+
+    def names(self) -> list[str]:
+        """Return the names of the catalogs."""
+        return sorted({*self._opened, *self._descriptions})
+
+    def find(self, name: str) -> Catalog | None:
+        """Return a catalog, or None."""
+        if name not in self._opened and name in self._descriptions:
+            self._opened[name] = self._open_catalog(name, self._descriptions[name].options)
+        return self._opened.get(name)
+
+    def catalog(self, name: str) -> Catalog:
+        """Return a catalog."""
+        found = self.find(name)
+        if found is None:
+            raise self._missing(name)
+        return found
+
+    def description(self, name: str) -> CatalogDescription:
+        """Return what CREATE CATALOG said of a catalog."""
+        found = self._descriptions.get(name)
+        if found is None and name not in self._opened:
+            raise self._missing(name)
+        if found is None:
+            raise CatalogError(f"the catalog {quote_name(name)} was not made by CREATE CATALOG")
+        return found
+
+    def _missing(self, name: str) -> CatalogError:
+        return missing("the catalog", quote_name(name), name, self.names())
+
+    def create(
+        self, name: str, description: CatalogDescription, *, if_not_exists: bool = False
+    ) -> None:
+        """Create a catalog from its options."""
+        if if_not_exists and name in self.names():
+            return
+        self._check_new(name)
+        self._opened[name] = self._open_catalog(name, description.options)
+        self._descriptions[name] = description
+        if self._store is not None:
+            self._store.put(name, description)
+
+    def register(
+        self, name: str, catalog: Catalog, description: CatalogDescription | None = None
+    ) -> None:
+        """Add a catalog; without a description it was made by no CREATE CATALOG."""
+        self._check_new(name)
+        self._opened[name] = catalog
+        if description is not None:
+            self._descriptions[name] = description
+
+    def _check_new(self, name: str) -> None:
+        if name in self.names():
+            raise CatalogError(f"the catalog {quote_name(name)} exists already")
+
+    def alter(self, name: str, description: CatalogDescription) -> None:
+        """Give a catalog other options, with which it is opened again, or another comment."""
+        if description.options != self.description(name).options:
+            self._opened[name] = self._open_catalog(name, description.options)
+        self._descriptions[name] = description
+        if self._store is not None and name in self._store.names():
+            self._store.put(name, description)
+
+    def drop(self, name: str, *, if_exists: bool = False) -> None:
+        """Drop a catalog."""
+        if name not in self.names():
+            if if_exists:
+                return
+            raise self._missing(name)
+        self._opened.pop(name, None)
+        self._descriptions.pop(name, None)
+        if self._store is not None:
+            self._store.remove(name)
