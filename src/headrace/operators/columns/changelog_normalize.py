@@ -20,13 +20,11 @@ from headrace.operators.columns.gathering import (
     UPDATE_AFTER,
     UPDATE_BEFORE,
     KeyedColumnOperator,
-    chosen_rows,
     last_rows,
     retracted,
 )
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Traits
-from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE
 
@@ -89,13 +87,13 @@ class ChangelogNormalizeOperator(KeyedColumnOperator):
         if columns.kinds is not None and (columns.kinds == UPDATE_BEFORE).any():
             rows = np.flatnonzero(columns.kinds != UPDATE_BEFORE)
             used, codes = np.unique(codes[rows], return_inverse=True)
-            columns, distinct = chosen_rows(columns, rows), [distinct[each] for each in used]
+            columns, distinct = columns.take(rows), [distinct[each] for each in used]
         if not len(columns):
             return
         if not self._spec.folds:
             self._change(columns, codes, distinct)
             return
-        self._pending.append((chosen_rows(columns, last_rows(codes, len(distinct))), distinct))
+        self._pending.append((columns.take(last_rows(codes, len(distinct))), distinct))
 
     def complete(self) -> None:
         """Give the change of each key that the micro-batch has reached."""
@@ -110,15 +108,12 @@ class ChangelogNormalizeOperator(KeyedColumnOperator):
         codes = [numbers.setdefault(key, len(numbers)) for _, keys in pending for key in keys]
         rows = concatenate_columns([columns for columns, _ in pending])
         last = last_rows(np.array(codes), len(numbers))
-        self._change(chosen_rows(rows, last), np.arange(len(numbers)), [*numbers])
+        self._change(rows.take(last), np.arange(len(numbers)), [*numbers])
 
     def restore(self, state: Any | None) -> None:
         """Drop what a failed task run has left."""
         super().restore(state)
         self._pending = []
-
-    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Do nothing: it sets no timers."""
 
     def _change(self, columns: Columns, codes: Array, distinct: list[Any]) -> None:
         import numpy as np

@@ -12,7 +12,6 @@ from headrace.operators.columns.gathering import (
     DELETE,
     UPDATE_BEFORE,
     ColumnOperator,
-    chosen_rows,
 )
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Traits
@@ -75,7 +74,7 @@ class NotNullOperator(ColumnOperator):
                 hint="'table.exec.sink.not-null-enforcer' = 'DROP' leaves such rows out",
             )
         self._dropped.inc(int(null.sum()))
-        self.outputs.columns(chosen_rows(columns, np.flatnonzero(~null)))
+        self.outputs.columns(columns.take(np.flatnonzero(~null)))
 
 
 @dataclass(frozen=True)
@@ -116,4 +115,4 @@ class UpsertChangesOperator(ColumnOperator):
             kinds = np.where(before, DELETE, kinds).astype(np.int8)
             self.outputs.columns(Columns(columns.batch, columns.shape, columns.times, kinds))
         else:
-            self.outputs.columns(chosen_rows(columns, np.flatnonzero(~before)))
+            self.outputs.columns(columns.take(np.flatnonzero(~before)))

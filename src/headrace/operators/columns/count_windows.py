@@ -17,7 +17,6 @@ from headrace.operators.columns.gathering import KeyedColumnOperator
 from headrace.operators.columns.group_rows import argument_rows
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, Operator, Traits
-from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE
 
@@ -115,6 +114,3 @@ class CountWindowOperator(KeyedColumnOperator):
         arrays = [pa.array(each, field.type) for each, field in zip(results, fields, strict=True)]
         made = pa.RecordBatch.from_arrays([*keys, *arrays], schema=spec.result)
         self.outputs.columns(Columns(made, NAMED_ROWS))
-
-    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Do nothing: it sets no timers."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from headrace.operators.columns.partials import grouped
 from headrace.operators.columns.vectors import VectorAggregates
 
 if TYPE_CHECKING:
@@ -31,18 +32,20 @@ class BufferedPartials:
 
     def add(self, partials: Any) -> None:
         """Add the partial results of a block: a record batch."""
+        if not partials.num_rows:
+            return
         self._buffered.append(partials)
         self._bytes += partials.nbytes
         self.received += partials.num_rows
         if self._bytes >= MAX_BYTES:
-            grouped = self._grouped()
+            merged = self._grouped()
             # Where keys hardly repeat, grouping them often would cost more than it saves.
-            self._buffered, self._bytes = [grouped], grouped.nbytes // 4
+            self._buffered, self._bytes = [merged], merged.nbytes // 4
 
     def _grouped(self) -> Any:
         import pyarrow as pa
 
-        return self._vectors.grouped(pa.Table.from_batches(self._buffered), self._keys)
+        return grouped(self._vectors, pa.Table.from_batches(self._buffered), self._keys)
 
     def pop(self) -> Any | None:
         """Return the partial results, one for each key, and forget them; None if there are none."""

@@ -10,6 +10,7 @@ from headrace.common.types import Row, RowKind
 from headrace.operators.keyed import StatefulOperator
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import Operator, Outputs, PushWatermark
+from headrace.runtime.state.backend import Timer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -127,6 +128,9 @@ class KeyedColumnOperator(StatefulOperator):
         self.outputs = outputs
         return self.reject_record
 
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
+        """Do nothing: operators that set timers say what is due."""
+
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
         self.take(columns, keys.codes, keys.distinct)
 
@@ -168,18 +172,3 @@ def last_rows(codes: np.ndarray[Any, Any], keys: int) -> np.ndarray[Any, Any]:
     last = np.empty(keys, np.int64)
     last[codes] = np.arange(len(codes))  # of several assignments the last one counts
     return last
-
-
-def chosen_rows(columns: Columns, rows: np.ndarray[Any, Any]) -> Columns:
-    """Return the rows at some places."""
-    import pyarrow as pa
-
-    from headrace.runtime.columns.batch import Columns
-
-    places, times, kinds = pa.array(rows), columns.times, columns.kinds
-    return Columns(
-        columns.batch.take(places),
-        columns.shape,
-        None if times is None else times.take(places),
-        None if kinds is None else kinds[rows],
-    )

@@ -200,9 +200,6 @@ class RowGroupOperator(KeyedColumnOperator):
         arrays = [pa.array(each, field.type) for each, field in zip(results, fields, strict=True)]
         self.outputs.columns(rows_of_keys(self._shape, keys, arrays))
 
-    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Do nothing: it sets no such timers."""
-
 
 def rows_of_keys(shape: GroupShape, keys: Sequence[Any], results: Sequence[Any]) -> Columns:
     """Return rows of keys, as states have them, and results, as Arrow arrays."""

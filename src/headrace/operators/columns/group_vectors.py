@@ -17,6 +17,7 @@ from headrace.operators.columns.gathering import (
     retracted,
 )
 from headrace.operators.columns.group_rows import RowAggregates, rows_of_keys
+from headrace.operators.columns.partials import partial_schema, partials_of_rows, parts_of
 from headrace.operators.columns.vectors import VectorAggregates
 from headrace.runtime.columns.keys import ColumnKeys, distinct_keys
 from headrace.runtime.context import TaskContext
@@ -43,7 +44,7 @@ class VectorGroupOperator(KeyedColumnOperator):
     def __init__(self, shape: GroupShape, vectors: VectorAggregates) -> None:
         partial = shape.gets_partials
         super().__init__(
-            vectors.partial_schema(shape.schema, shape.keys) if partial else shape.schema
+            partial_schema(vectors, shape.schema, shape.keys) if partial else shape.schema
         )
         self._shape, self._vectors = shape, vectors
         self._ttl = Ttl(shape.ttl_ms) if shape.ttl_ms else None
@@ -77,9 +78,8 @@ class VectorGroupOperator(KeyedColumnOperator):
     def _buffer(self, buffered: BufferedPartials, columns: Columns) -> None:
         batch = columns.batch
         if not self._shape.gets_partials:
-            batch = self._vectors.combined(batch, self._shape.keys, retracted(columns))
-        if batch.num_rows:
-            buffered.add(batch)
+            batch = partials_of_rows(self._vectors, batch, self._shape.keys, retracted(columns))
+        buffered.add(batch)
 
     def take(self, columns: Columns, codes: Array, distinct: list[Any]) -> None:
         """Add and retract rows: all at once."""
@@ -127,7 +127,7 @@ class VectorGroupOperator(KeyedColumnOperator):
 
     def _contributions(self, batch: Any, minus: Array | None) -> list[Array]:
         if self._shape.gets_partials:
-            return self._vectors.of_partials(batch)
+            return parts_of(batch, self._vectors)
         return self._vectors.contributions(batch, minus)
 
     def _values(self) -> Values:
@@ -195,7 +195,7 @@ class VectorGroupOperator(KeyedColumnOperator):
         if partials is None:
             return
         vectors, names = self._vectors, self._shape.keys
-        added = vectors.of_partials(partials)
+        added = parts_of(partials, vectors)
         keys = distinct_keys(partials, names)
         if keys is None:  # what differs in Arrow may be one key
             encoded = ColumnKeys(Columns(partials), names)
@@ -228,6 +228,3 @@ class VectorGroupOperator(KeyedColumnOperator):
         packed = stored if self._ttl is None else [each for each, _ in stored]
         results = self._vectors.results(self._vectors.unpacked(packed))
         self.outputs.columns(rows_of_keys(self._shape, keys, results))
-
-    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Do nothing: it sets no such timers."""

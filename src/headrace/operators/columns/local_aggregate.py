@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.operators.columns.folding import BufferedPartials
 from headrace.operators.columns.gathering import ColumnOperator, retracted
+from headrace.operators.columns.partials import partials_of_rows
 from headrace.operators.columns.vectors import VectorAggregates
 from headrace.operators.combine_policy import CombinePolicy
 from headrace.runtime.operator import Operator, OperatorSpec, PushWatermark, Traits
@@ -52,7 +53,7 @@ class LocalAggregateOperator(ColumnOperator):
         self._buffered = BufferedPartials(vectors, spec.keys)
 
     def take(self, columns: Columns) -> None:
-        partials = self._vectors.combined(columns.batch, self._keys, retracted(columns))
+        partials = partials_of_rows(self._vectors, columns.batch, self._keys, retracted(columns))
         if not self._policy.should_combine(len(columns)):
             self._send()
             self._emit(partials)

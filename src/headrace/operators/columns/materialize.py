@@ -21,7 +21,6 @@ from headrace.operators.columns.gathering import (
 )
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Traits
-from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE
 
@@ -91,9 +90,6 @@ class UpsertMaterializer(KeyedColumnOperator):
                 entry.pop(SLOT, None)
             backend.changed(key)
         self._give(kinds, rows)
-
-    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Do nothing: it sets no timers."""
 
     def _add(self, kept: list[Any], row: list[Any]) -> tuple[int, list[Any]]:
         kind = UPDATE_AFTER if kept else INSERT

@@ -17,7 +17,7 @@ from headrace.operators.columns.gathering import (
 )
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import Emits, NodeProgram, Operator, OperatorSpec, Traits
-from headrace.runtime.state.backend import StateBackend, Timer
+from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE
 
@@ -154,6 +154,3 @@ class SetOperationOperator(KeyedColumnOperator):
         batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
         rows = [row for row, count in enumerate(copies) for _ in range(count)]
         self._emit(batch, rows, None)
-
-    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Do nothing: it sets no timers."""

@@ -1,4 +1,4 @@
-"""ORDER BY and LIMIT: rows in an order, or only the first ones."""
+"""ORDER BY in a batch: all rows in an order, or the first of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.common.changelog_mode import ChangelogMode, union
 from headrace.operators.columns.gathering import KeyedColumnOperator
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Traits
-from headrace.runtime.state.backend import StateBackend, Timer
+from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE
 
@@ -78,9 +78,6 @@ class SortOperator(KeyedColumnOperator):
                 end = None if spec.limit is None else spec.offset + spec.limit
                 self.outputs.columns(sorted_rows(parts, spec.keys, spec.offset, end))
 
-    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Do nothing: it sets no timers."""
-
 
 _MOST_PARTS = 16
 
@@ -117,55 +114,3 @@ def _ranks(column: Any) -> Any:
             ranks[place] = number
         return ranks
     return pc.rank(column, sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)
-
-
-@dataclass(frozen=True)
-class LimitSpec(OperatorSpec):
-    """The first ``limit`` rows after ``offset`` that come, of rows with one key."""
-
-    offset: int
-    limit: int
-    schema: Any
-    traits = Traits(keyed=True, state=True, takes_columns=True, gives_columns=True)
-    kind = "limit"
-    label = "Limit"
-
-    def accepts(self, input: int) -> ChangelogMode | None:
-        """Return inserts: a row that is taken back would make room for another."""
-        return ChangelogMode.insert_only()
-
-    def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
-        """Return the kinds of the input."""
-        return union(inputs)
-
-    def build(self) -> Operator:
-        return LimitOperator(self)
-
-
-class LimitOperator(KeyedColumnOperator):
-    """Counts the rows that have come."""
-
-    def __init__(self, spec: LimitSpec) -> None:
-        super().__init__(spec.schema)
-        self._spec = spec
-
-    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
-        super().open(node, context, key_context)
-        assert context.states is not None, "limited rows have a key"
-        context.states.declare(SLOT, VALUE, type_data("LONG"))
-
-    def take(self, columns: Columns, codes: np.ndarray[Any, Any], distinct: list[Any]) -> None:
-        backend, end = self.key_context.backend, self._spec.offset + self._spec.limit
-        for key in distinct:  # there is one
-            entry = backend.enter(key)
-            seen = entry.get(SLOT, 0)
-            if seen >= end:
-                return
-            entry[SLOT] = min(seen + len(columns), end)
-            backend.changed(key)
-            first = max(self._spec.offset - seen, 0)
-            if first < end - seen:
-                self.outputs.columns(columns[first : end - seen])
-
-    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Do nothing: it sets no timers."""

@@ -16,7 +16,6 @@ from headrace.runtime.operator import (
     NodeProgram,
     Operator,
     OperatorSpec,
-    PushWatermark,
     Traits,
 )
 from headrace.runtime.state.backend import Timer
@@ -147,60 +146,3 @@ class TimeSortOperator(KeyedColumnOperator):
         timed = rows.with_times_of_column(self._spec.keys[0][0])
         assert timed is not None, "a time attribute has no NULL"
         return np.asarray(timed.times)
-
-
-@dataclass(frozen=True)
-class ClockSortSpec(OperatorSpec):
-    """Rows with one key by processing time, and those of the same moment in the order of ``keys``.
-
-    All rows of a micro-batch are of the same moment.
-    """
-
-    keys: SortKeys
-    schema: Any
-    traits = Traits(keyed=True, takes_columns=True, gives_columns=True)
-    kind = "clock-sort"
-    label = "ClockSort"
-
-    def accepts(self, input: int) -> ChangelogMode | None:
-        """Return inserts: a row that was given cannot be taken back in order."""
-        return ChangelogMode.insert_only()
-
-    def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
-        """Return inserts."""
-        return ChangelogMode.insert_only()
-
-    def build(self) -> Operator:
-        return ClockSortOperator(self)
-
-
-class ClockSortOperator(KeyedColumnOperator):
-    """Keeps the rows of a micro-batch until its end."""
-
-    def __init__(self, spec: ClockSortSpec) -> None:
-        super().__init__(spec.schema)
-        self._spec = spec
-        self._waiting: list[Columns] = []
-
-    def restore(self, state: Any | None) -> None:
-        """Drop what a failed task run has left."""
-        super().restore(state)
-        self._waiting = []
-
-    def take(self, columns: Columns, codes: np.ndarray[Any, Any], distinct: list[Any]) -> None:
-        if len(columns):
-            self._waiting.append(columns)
-
-    def complete(self) -> None:
-        """Give the rows of the micro-batch."""
-        if self._waiting:
-            rows, self._waiting = self._waiting, []
-            self.outputs.columns(sorted_rows(rows, self._spec.keys, 0, None))
-
-    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """Give the rows before a watermark, which are not late after it."""
-        self.complete()
-        push_watermark(watermark, idle)
-
-    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Do nothing: it sets no timers."""

@@ -13,16 +13,12 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from headrace.operators.aggregates.kernels import accumulate_by_key, runs_of_keys
 from headrace.operators.columns.accumulator import Accumulator, Aggregated
-from headrace.operators.columns.gathering import first_rows
 from headrace.operators.columns.parts import COUNT, Part, PartOf
 
 if TYPE_CHECKING:
     import numpy as np
 
     Array = np.ndarray[Any, Any]
-
-PARTIAL = "$part"
-"""Begins the names of the columns of partial results."""
 
 _MERGES = {"min": "minimum", "max": "maximum"}
 """The function of numpy that puts two parts together; all others are added."""
@@ -97,78 +93,6 @@ class VectorAggregates:
             mask = masks[where]
             found.append(part.contribution(batch, sign, mask))
         return found
-
-    def partial_schema(self, schema: Any, keys: Sequence[str]) -> Any:
-        """Return the fields of partial results: the keys, and a number for each part."""
-        import pyarrow as pa
-
-        kinds = [pa.float64() if part.sums_floats else pa.int64() for part in self.parts]
-        numbers = [pa.field(f"{PARTIAL}{place}", kind) for place, kind in enumerate(kinds)]
-        return pa.schema([*(schema.field(key) for key in keys), *numbers])
-
-    def of_partials(self, batch: Any) -> list[Array]:
-        """Return what partial results contribute to each part."""
-        return [batch.column(f"{PARTIAL}{place}").to_numpy() for place in range(len(self.parts))]
-
-    def combined(self, batch: Any, keys: Sequence[str], minus: Array | None) -> Any:
-        """Return the partial results of the rows of a batch, ungrouped: one for each row."""
-        import pyarrow as pa
-
-        arrays = [batch.column(key) for key in keys]
-        arrays += [pa.array(each) for each in self.contributions(batch, minus)]
-        return pa.RecordBatch.from_arrays(arrays, schema=self.partial_schema(batch.schema, keys))
-
-    def grouped(self, partials: Any, keys: Sequence[str]) -> Any:
-        """Return partial results (an Arrow table) put together by key, in the order of the keys'
-        first rows."""
-        import pyarrow as pa
-
-        if not partials.num_rows:
-            return pa.RecordBatch.from_pylist([], schema=partials.schema)
-        if len(keys) == 1:
-            return self._grouped_by_one(partials, keys[0])
-        parts = [partials[f"{PARTIAL}{place}"] for place in range(len(self.parts))]
-        for value, count, neutral in self._float_extremes:
-            if ((parts[count].to_numpy() > 0) & (parts[value].to_numpy() == neutral)).any():
-                return self._grouped_in_order(partials, keys)
-        functions = {"min": "min", "max": "max"}
-        asked = [
-            (f"{PARTIAL}{place}", functions.get(part.kind, "sum"))
-            for place, part in enumerate(self.parts)
-        ]
-        found = partials.group_by([*keys], use_threads=False).aggregate(asked)
-        names = [*keys, *(f"{name}_{function}" for name, function in asked)]
-        table = found.select(names).rename_columns(partials.schema.names).combine_chunks()
-        (batch,) = table.to_batches()
-        return batch
-
-    def _grouped_by_one(self, partials: Any, key: str) -> Any:
-        """Return partial results put together by one column: half the time of ``group_by``."""
-        import pyarrow as pa
-
-        (batch,) = partials.combine_chunks().to_batches()
-        found = batch.column(key).dictionary_encode(null_encoding="encode")
-        codes, distinct = found.indices.to_numpy(), found.dictionary
-        totals = self.totals(codes, self.of_partials(batch), self.zeros(len(distinct)))
-        arrays = [distinct, *map(pa.array, totals)]
-        return pa.RecordBatch.from_arrays(arrays, schema=partials.schema)
-
-    def _grouped_in_order(self, partials: Any, keys: Sequence[str]) -> Any:
-        """Return partial results put together in their order, which matters where one is NaN."""
-        import numpy as np
-        import pyarrow as pa
-
-        (batch,) = partials.combine_chunks().to_batches()
-        codes = np.zeros(batch.num_rows, np.int64)
-        for key in keys:
-            found = batch.column(key).dictionary_encode(null_encoding="encode")
-            pairs = pa.array(codes * len(found.dictionary) + found.indices.to_numpy())
-            codes = pairs.dictionary_encode().indices.to_numpy().astype(np.int64)
-        count = int(codes.max()) + 1
-        totals = self.totals(codes, self.of_partials(batch), self.zeros(count))
-        first = pa.array(first_rows(codes, count))
-        arrays = [*(batch.column(key).take(first) for key in keys), *map(pa.array, totals)]
-        return pa.RecordBatch.from_arrays(arrays, schema=partials.schema)
 
     def zeros(self, keys: int) -> list[Array]:
         """Return the parts of keys without rows."""
@@ -249,7 +173,7 @@ class VectorAggregates:
                 getattr(np, _MERGES.get(part.kind, "add"))(left, right)
                 for part, left, right in zip(self.parts, one, other, strict=True)
             ]
-        for value, count, neutral in self._float_extremes:
+        for value, count, neutral in self.float_extremes:
             stays_nan = (one[count] > 0) & (one[value] == neutral)
             merged[value][stays_nan] = neutral
         return merged
@@ -278,7 +202,7 @@ class VectorAggregates:
         return totals
 
     @cached_property
-    def _float_extremes(self) -> list[tuple[int, int, int]]:
+    def float_extremes(self) -> list[tuple[int, int, int]]:
         """The places of extremes of floats and of their counts, and what stands for NaN."""
         return [
             (place, self.parts.index(replace(part, part=COUNT)), part.neutral)
@@ -296,7 +220,7 @@ class VectorAggregates:
         """
         import numpy as np
 
-        for value, count, neutral in self._float_extremes:
+        for value, count, neutral in self.float_extremes:
             counts = contributions[count]
             is_nan = (counts > 0) & (contributions[value] == neutral)
             was_nan = (initial[count] > 0) & (initial[value] == neutral)

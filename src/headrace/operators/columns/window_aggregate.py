@@ -17,7 +17,8 @@ from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.operators.columns.accumulator import Aggregated
 from headrace.operators.columns.aggregate_spec import AggregatesSpec
 from headrace.operators.columns.gathering import KeyedColumnOperator, retracted
-from headrace.operators.columns.vectors import PARTIAL, VectorAggregates
+from headrace.operators.columns.partials import rows_behind
+from headrace.operators.columns.vectors import VectorAggregates
 from headrace.operators.columns.window_contents import (
     Border,
     WindowContents,
@@ -28,9 +29,9 @@ from headrace.operators.columns.window_contents import (
 from headrace.operators.columns.window_local import LocalWindowAggregateSpec
 from headrace.operators.columns.window_rows import RowContents
 from headrace.operators.columns.window_slices import SlicedWindows
+from headrace.operators.columns.window_time import event_times
 from headrace.operators.columns.window_vectors import SLICE, VectorContents, sliced_schema
 from headrace.operators.windows.general.operator import LATE_COUNTER
-from headrace.operators.windows.windowing import missing_timestamp_error
 from headrace.runtime.columns.exactness import compares_like_python
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import (
@@ -40,7 +41,6 @@ from headrace.runtime.operator import (
     PushWatermark,
     Traits,
 )
-from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction
 
@@ -199,14 +199,12 @@ class WindowAggregateOperator(KeyedColumnOperator):
         if self._spec.gets_partials:
             found = columns.batch.column(SLICE).to_numpy()
             return found
-        if columns.times is None or columns.times.null_count:
-            raise missing_timestamp_error()
-        return self._windows.slices_of(columns.times.to_numpy())
+        return self._windows.slices_of(event_times(columns))
 
     def _count_late(self, columns: Columns, late: np.ndarray[Any, Any]) -> None:
         """Count late rows; of partial results those that they are of."""
         if self._spec.gets_partials:
-            self._late.inc(int(columns.batch.column(f"{PARTIAL}0").to_numpy()[late].sum()))
+            self._late.inc(int(rows_behind(columns.batch)[late].sum()))
         else:
             self._late.inc(int(late.sum()))
 
@@ -292,9 +290,6 @@ class WindowAggregateOperator(KeyedColumnOperator):
 
     def _times_of_results(self, ends: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return self._windows.last_moments(ends)
-
-    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Do nothing: it sets no timers."""
 
 
 class ClockWindowOperator(WindowAggregateOperator):

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.operators.columns.accumulator import Aggregated
+from headrace.operators.columns.folding import BufferedPartials
 from headrace.operators.columns.gathering import ColumnOperator
 from headrace.operators.columns.vectors import VectorAggregates
 from headrace.operators.columns.window_slices import SlicedWindows
+from headrace.operators.columns.window_time import event_times
 from headrace.operators.columns.window_vectors import SLICE, slice_partials
 from headrace.operators.combine_policy import CombinePolicy
-from headrace.operators.windows.windowing import missing_timestamp_error
 from headrace.runtime.operator import Operator, OperatorSpec, PushWatermark, Traits
 
 if TYPE_CHECKING:
@@ -64,8 +65,7 @@ class LocalWindowAggregateOperator(ColumnOperator):
         assert vectors is not None, "the planner has asked"
         self._vectors = vectors
         self._policy = CombinePolicy()
-        self._buffered: list[Any] = []
-        self._count = 0
+        self._buffered = BufferedPartials(vectors, [*spec.keys, SLICE])
         self._reached = MIN_WATERMARK
         self._deferred: int | None = None
 
@@ -93,26 +93,18 @@ class LocalWindowAggregateOperator(ColumnOperator):
 
         if self._by_clock:
             return np.zeros(len(columns), np.int64)
-        if columns.times is None or columns.times.null_count:
-            raise missing_timestamp_error()
-        return self._windows.slices_of(columns.times.to_numpy())
+        return self._windows.slices_of(event_times(columns))
 
     def _buffer(self, partials: Any) -> None:
-        if partials.num_rows:
-            self._buffered.append(partials)
-            self._count += partials.num_rows
-            if self._count >= MAX_ROWS:
-                self._send()
+        self._buffered.add(partials)
+        if self._buffered.received >= MAX_ROWS:
+            self._send()
 
     def _send(self) -> None:
         """Send what is buffered, and then the watermark that waits."""
-        import pyarrow as pa
-
-        if self._buffered:
-            table = pa.Table.from_batches(self._buffered)
-            grouped = self._vectors.grouped(table, [*self._keys, SLICE])
-            self._policy.add_sample(self._count, grouped.num_rows)
-            self._buffered, self._count = [], 0
+        received, grouped = self._buffered.received, self._buffered.pop()
+        if grouped is not None:
+            self._policy.add_sample(received, grouped.num_rows)
             self._emit(grouped)
         if self._deferred is not None:
             deferred, self._deferred = self._deferred, None
@@ -140,7 +132,7 @@ class LocalWindowAggregateOperator(ColumnOperator):
             return
         self._reached = max(self._windows.reached(watermark), self._reached)
         self._push_watermark = push_watermark
-        if self._buffered and not idle and watermark < MAX_WATERMARK:
+        if self._buffered.received and not idle and watermark < MAX_WATERMARK:
             self._deferred = watermark
             return
         self._send()
@@ -148,7 +140,7 @@ class LocalWindowAggregateOperator(ColumnOperator):
 
     def restore(self, state: Any | None) -> None:
         super().restore(state)
-        self._buffered, self._count = [], 0
+        self._buffered.clear()
         self._reached, self._deferred = MIN_WATERMARK, None
 
 

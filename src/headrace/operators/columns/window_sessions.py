@@ -21,13 +21,13 @@ from headrace.operators.columns.gathering import KeyedColumnOperator, retracted
 from headrace.operators.columns.group_rows import argument_rows
 from headrace.operators.columns.vectors import VectorAggregates
 from headrace.operators.columns.window_contents import Border, border_arrays, key_arrays
+from headrace.operators.columns.window_time import WindowTime
 from headrace.operators.columns.window_zones import LocalTime
 from headrace.operators.windows.general.operator import LATE_COUNTER
 from headrace.operators.windows.sessions import SESSIONS
-from headrace.operators.windows.windowing import missing_timestamp_error
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, Operator, PushWatermark, Traits
-from headrace.runtime.state.backend import Timer, TimerStore
+from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.kinds import VALUE
 
@@ -91,6 +91,7 @@ class SessionAggregateOperator(KeyedColumnOperator):
     def __init__(self, spec: SessionAggregateSpec) -> None:
         super().__init__(spec.schema)
         self._spec, self._gap_ms, self._local = spec, spec.gap_ms, spec.local
+        self._time = WindowTime(spec.processing_time, spec.local)
         self._accumulators = [each.accumulator for each in spec.aggregates]
         vectors = VectorAggregates.of(spec.aggregates, spec.schema, spec.retracts)
         self._vectors = None if spec.retracts else vectors
@@ -113,10 +114,10 @@ class SessionAggregateOperator(KeyedColumnOperator):
         """Add rows to the sessions of their keys."""
         if not len(columns):
             return
-        times = self._times_of(columns)
+        times = self._time.of_rows(columns, self.key_context)
         if self._local is not None:
             times = self._local.of_moments(times)
-        reached = self._reached(self._progress())
+        reached = self._time.reached(self.key_context)
         if self._vectors is None or int(times.min()) + self._gap_ms - 1 <= reached:
             found = self._sessions_of_rows(columns, codes, times)
         else:
@@ -124,16 +125,6 @@ class SessionAggregateOperator(KeyedColumnOperator):
         for code, session in found:
             if not self._add(distinct[code], session, reached):
                 self._late.inc()
-
-    def _times_of(self, columns: Columns) -> Array:
-        import numpy as np
-
-        if self._spec.processing_time:
-            return np.full(len(columns), self.key_context.now_ms, np.int64)
-        if columns.times is None or columns.times.null_count:
-            raise missing_timestamp_error()
-        times: Array = columns.times.to_numpy()
-        return times
 
     def _sessions_of_rows(
         self, columns: Columns, codes: Array, times: Array
@@ -188,10 +179,10 @@ class SessionAggregateOperator(KeyedColumnOperator):
             sessions = (*(one for one in sessions if one not in touching), (start, end, merged))
         else:
             sessions = (*sessions, session)
-        first = self._over_at(end - 1)
+        first = self._time.due(end - 1)
         if not touching and first < due:
             due = first
-            self._timers.register(Timer(due, key))
+            self._time.set_timer(due, key, self.key_context)
         entry[SESSIONS] = (due, sessions)
         backend.changed(key)
         return True
@@ -203,24 +194,7 @@ class SessionAggregateOperator(KeyedColumnOperator):
             merged = [merged[0] + other[0], *(each.merge(a, b) for each, a, b in parts)]
         return merged
 
-    # Time: by the clock, all moments before the present one are over
-
-    @property
-    def _timers(self) -> TimerStore:
-        backend = self.key_context.backend
-        return backend.processing_timers if self._spec.processing_time else backend.event_timers
-
-    def _progress(self) -> int:
-        context = self.key_context
-        return context.now_ms - 1 if self._spec.processing_time else context.watermark
-
-    def _reached(self, watermark: int) -> int:
-        return watermark if self._local is None else self._local.reached(watermark)
-
-    def _over_at(self, time: int) -> int:
-        """Return when the timer of the last moment of a session is due."""
-        over = time if self._local is None else self._local.over_at(time)
-        return min(over + self._spec.processing_time, MAX_WATERMARK)
+    # Time
 
     def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Take the sessions of a key that have ended, and set a timer for the next one."""
@@ -229,13 +203,13 @@ class SessionAggregateOperator(KeyedColumnOperator):
         stored = entry.get(SESSIONS)
         if stored is None or stored[0] > timer.time_ms:
             return  # an earlier session has set another timer
-        reached = self._reached(timer.time_ms - self._spec.processing_time)
+        reached = self._time.reached_by(timer)
         ended = [one for one in stored[1] if one[1] - 1 <= reached]
         self._ended += [(key, one) for one in sorted(ended, key=_end_of)]
         left = tuple(one for one in stored[1] if one[1] - 1 > reached)
         if left:
-            due = self._over_at(min(map(_end_of, left)) - 1)
-            self._timers.register(Timer(due, key))
+            due = self._time.due(min(map(_end_of, left)) - 1)
+            self._time.set_timer(due, key, self.key_context)
             entry[SESSIONS] = (due, left)
         else:
             del entry[SESSIONS]

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from headrace.common._types.data import type_data
 from headrace.common.changelog_mode import ChangelogMode
-from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.operators.columns.accumulator import Aggregated
 from headrace.operators.columns.aggregate_spec import AggregatesSpec
 from headrace.operators.columns.changes import Changes
@@ -22,8 +21,8 @@ from headrace.operators.columns.gathering import KeyedColumnOperator, retracted
 from headrace.operators.columns.group_rows import argument_rows
 from headrace.operators.columns.window_contents import Border, key_arrays
 from headrace.operators.columns.window_slices import SlicedWindows
+from headrace.operators.columns.window_time import WindowTime
 from headrace.operators.windows.general.operator import LATE_COUNTER
-from headrace.operators.windows.windowing import missing_timestamp_error
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, Operator, PushWatermark, Traits
 from headrace.runtime.state.backend import Timer
@@ -103,6 +102,7 @@ class WindowUpdatesOperator(KeyedColumnOperator):
     def __init__(self, spec: WindowUpdatesSpec) -> None:
         super().__init__(spec.schema)
         self._spec, self._windows, self._emit = spec, spec.windows, spec.emit
+        self._time = WindowTime(spec.processing_time, spec.windows.local)
         self._accumulators = [each.accumulator for each in spec.aggregates]
         self._keys: list[Any] = []
         self._changes = Changes(spec.updates_before)
@@ -127,7 +127,7 @@ class WindowUpdatesOperator(KeyedColumnOperator):
         """Add rows to their windows, and take rows back."""
         if not len(columns):
             return
-        slices = self._windows.slices_of(self._times_of(columns))
+        slices = self._windows.slices_of(self._time.of_rows(columns, self.key_context))
         values_of = argument_rows(columns.batch, self._spec.aggregates)
         minus = retracted(columns)
         for row, (code, start) in enumerate(zip(codes.tolist(), slices.tolist(), strict=True)):
@@ -135,20 +135,10 @@ class WindowUpdatesOperator(KeyedColumnOperator):
             self._add(distinct[code], self._windows.ends_of(start), values_of(row), sign)
         self._give()
 
-    def _times_of(self, columns: Columns) -> Array:
-        import numpy as np
-
-        if self._spec.processing_time:
-            return np.full(len(columns), self.key_context.now_ms, np.int64)
-        if columns.times is None or columns.times.null_count:
-            raise missing_timestamp_error()
-        times: Array = columns.times.to_numpy()
-        return times
-
     def _add(
         self, key: Any, ends: Iterable[int], values: Sequence[tuple[Any, ...] | None], sign: int
     ) -> None:
-        reached = self._reached()
+        reached = self._time.reached(self.key_context)
         backend, lateness_ms = self.key_context.backend, self._emit.lateness_ms
         windows: dict[int, OpenWindow] = backend.enter(key).setdefault(SLOT, {})
         is_late = False
@@ -161,8 +151,8 @@ class WindowUpdatesOperator(KeyedColumnOperator):
                 state = [0, *(each.zero() for each in self._accumulators)]
                 window = OpenWindow(state=state, given=None, ended=False, due_ms=None)
                 windows[end] = window
-                self._set_timer(key, end - 1)
-                self._set_timer(key, end - 1 + lateness_ms)
+                for last in (end - 1, end - 1 + lateness_ms):
+                    self._time.set_timer(self._time.due(last), key, self.key_context)
             self._change(window["state"], values, sign)
             if not window["ended"] and end - 1 <= reached:
                 self._note(key, end, window)  # a window whose first rows are late has no end
@@ -187,22 +177,7 @@ class WindowUpdatesOperator(KeyedColumnOperator):
                 change = each.add if sign > 0 else each.retract
                 state[number] = change(state[number], given)
 
-    # Time: by the clock, all moments before the present one are over
-
-    def _reached(self) -> int:
-        """Return up to which time windows have ended."""
-        context = self.key_context
-        progress = context.now_ms - 1 if self._spec.processing_time else context.watermark
-        return self._windows.reached(progress)
-
-    def _set_timer(self, key: Any, time: int) -> None:
-        """Set the timer of a window's last moment."""
-        local, backend = self._windows.local, self.key_context.backend
-        over = time if local is None else local.over_at(time)
-        if self._spec.processing_time:
-            backend.processing_timers.register(Timer(min(over + 1, MAX_WATERMARK), key))
-        else:
-            backend.event_timers.register(Timer(min(over, MAX_WATERMARK), key))
+    # Time
 
     def _set_due(self, key: Any, window: OpenWindow, due_ms: int) -> None:
         window["due_ms"] = due_ms
@@ -213,7 +188,7 @@ class WindowUpdatesOperator(KeyedColumnOperator):
         key, backend = timer.key, self.key_context.backend
         entry = backend.enter(key)
         windows: dict[int, OpenWindow] = entry.get(SLOT, {})
-        reached = self._reached()
+        reached = self._time.reached(self.key_context)
         for end in sorted(windows):
             window = windows[end]
             if not is_event_time and window["due_ms"] is not None:

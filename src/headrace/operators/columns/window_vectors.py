@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from headrace.operators.columns.partials import grouped, partial_schema, partials_of_rows, parts_of
 from headrace.operators.columns.vectors import VectorAggregates
 from headrace.operators.columns.window_contents import (
     WindowContents,
@@ -38,7 +39,7 @@ def slice_partials(
     vectors: VectorAggregates, batch: Any, keys: Sequence[str], slices: Array, minus: Array | None
 ) -> Any:
     """Return the partial results of rows, one for each: keys, slice, and parts."""
-    return with_slices(vectors.combined(batch, keys, minus), len(keys), slices)
+    return with_slices(partials_of_rows(vectors, batch, keys, minus), len(keys), slices)
 
 
 def with_slices(partials: Any, keys: int, slices: Array) -> Any:
@@ -55,7 +56,7 @@ def sliced_schema(vectors: VectorAggregates, schema: Any, keys: Sequence[str]) -
     """Return the fields of partial results with slices."""
     import pyarrow as pa
 
-    found = vectors.partial_schema(schema, keys)
+    found = partial_schema(vectors, schema, keys)
     return found.insert(len(keys), pa.field(SLICE, pa.int64()))
 
 
@@ -102,7 +103,7 @@ class VectorContents(WindowContents):
 
         if self._is_merged:
             return self._buffered[0]
-        merged = self._vectors.grouped(pa.Table.from_batches(self._buffered), self._group)
+        merged = grouped(self._vectors, pa.Table.from_batches(self._buffered), self._group)
         starts = merged.column(SLICE).to_numpy()
         if len(starts) and (np.diff(starts) < 0).any():
             merged = merged.take(pa.array(np.argsort(starts, kind="stable")))
@@ -134,7 +135,7 @@ class VectorContents(WindowContents):
         if not is_new:
             stored = values.get_all(distinct)
             before = vectors.unpacked([self._none if each is None else each for each in stored])
-        totals = vectors.totals(keys.codes, vectors.of_partials(batch), before)
+        totals = vectors.totals(keys.codes, parts_of(batch, vectors), before)
         states: list[bytes | None] = [*vectors.packed(totals)]
         for place in np.flatnonzero(totals[0] <= 0).tolist():
             states[place] = None
@@ -207,10 +208,10 @@ class VectorContents(WindowContents):
         table = pa.Table.from_batches([piece for _, piece in pieces])
         table = table.set_column(at, SLICE, pa.array(ends))
         if several:
-            batch = self._vectors.grouped(table, self._group)
+            batch = grouped(self._vectors, table, self._group)
         else:
             (batch,) = table.combine_chunks().to_batches() or [pieces[0][1]]
-        parts = self._vectors.of_partials(batch)
+        parts = parts_of(batch, self._vectors)
         there = parts[0] > 0
         if not there.all():
             batch = batch.take(pa.array(np.flatnonzero(there)))

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.datastream.data_stream import DataStream
-from headrace.operators.columns.sort import LimitSpec, SortSpec
-from headrace.operators.columns.time_sort import ClockSortSpec, TimeSortSpec
+from headrace.operators.columns.clock_sort import ClockSortSpec
+from headrace.operators.columns.limit import LimitSpec
+from headrace.operators.columns.sort import SortSpec
+from headrace.operators.columns.time_sort import TimeSortSpec
 from headrace.runtime.operator import OperatorSpec
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import Sort, arrow_schema

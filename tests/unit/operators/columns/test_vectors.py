@@ -17,6 +17,7 @@ from headrace.operators.columns.changes import Changes, changed_rows
 from headrace.operators.columns.gathering import last_rows
 from headrace.operators.columns.group_aggregate import GroupAggregateSpec
 from headrace.operators.columns.group_rows import RowAggregates, RowGroupOperator
+from headrace.operators.columns.partials import grouped, partials_of_rows, parts_of
 from headrace.operators.columns.vectors import VectorAggregates
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.shapes import NAMED_ROWS
@@ -196,7 +197,7 @@ def test_partial_results_are_put_together_as_one_by_one(
         for row in block:
             arrays = [pa.array([v], f.type) for v, f in zip(row, SCHEMA, strict=True)]
             batch = pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
-            partials.append(vectors.combined(batch, keys, None))
+            partials.append(partials_of_rows(vectors, batch, keys, None))
             key = tuple(row[names.index(name)] for name in keys)
             states = one_by_one.setdefault(key, [each.zero() for each in accumulators])
             for place, aggregated in enumerate(described.aggregates):
@@ -204,9 +205,9 @@ def test_partial_results_are_put_together_as_one_by_one(
                 accumulator = accumulators[place]
                 own = accumulator.add(accumulator.zero(), given_values)
                 states[place] = accumulator.merge(states[place], own)
-        grouped = vectors.grouped(pa.Table.from_batches(partials), keys)
-        added = vectors.of_partials(grouped)
-        for row_number, key_row in enumerate(grouped.select([*keys]).to_pylist()):
+        together = grouped(vectors, pa.Table.from_batches(partials), keys)
+        added = parts_of(together, vectors)
+        for row_number, key_row in enumerate(together.select([*keys]).to_pylist()):
             key = tuple(key_row.values())
             own_parts = [part[row_number : row_number + 1] for part in added]
             parts[key] = vectors.merged(parts.get(key, vectors.zeros(1)), own_parts)

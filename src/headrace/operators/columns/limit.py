@@ -1,0 +1,72 @@
+"""LIMIT without an order: the first rows that come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.common._types.data import type_data
+from headrace.common.changelog_mode import ChangelogMode, union
+from headrace.operators.columns.gathering import KeyedColumnOperator
+from headrace.runtime.context import TaskContext
+from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Traits
+from headrace.runtime.state.handles import KeyContext
+from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from headrace.runtime.columns.batch import Columns
+
+SLOT = RESERVED_NAMES + "sorted"
+"""The state of a key: how many of its rows have come."""
+
+
+@dataclass(frozen=True)
+class LimitSpec(OperatorSpec):
+    """The first ``limit`` rows after ``offset`` that come, of rows with one key."""
+
+    offset: int
+    limit: int
+    schema: Any
+    traits = Traits(keyed=True, state=True, takes_columns=True, gives_columns=True)
+    kind = "limit"
+    label = "Limit"
+
+    def accepts(self, input: int) -> ChangelogMode | None:
+        """Return inserts: a row that is taken back would make room for another."""
+        return ChangelogMode.insert_only()
+
+    def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
+        """Return the kinds of the input."""
+        return union(inputs)
+
+    def build(self) -> Operator:
+        return LimitOperator(self)
+
+
+class LimitOperator(KeyedColumnOperator):
+    """Counts the rows that have come."""
+
+    def __init__(self, spec: LimitSpec) -> None:
+        super().__init__(spec.schema)
+        self._spec = spec
+
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
+        super().open(node, context, key_context)
+        assert context.states is not None, "limited rows have a key"
+        context.states.declare(SLOT, VALUE, type_data("LONG"))
+
+    def take(self, columns: Columns, codes: np.ndarray[Any, Any], distinct: list[Any]) -> None:
+        backend, end = self.key_context.backend, self._spec.offset + self._spec.limit
+        for key in distinct:  # there is one
+            entry = backend.enter(key)
+            seen = entry.get(SLOT, 0)
+            if seen >= end:
+                return
+            entry[SLOT] = min(seen + len(columns), end)
+            backend.changed(key)
+            first = max(self._spec.offset - seen, 0)
+            if first < end - seen:
+                self.outputs.columns(columns[first : end - seen])

@@ -1,0 +1,73 @@
+"""The time that windows go by: the event time of their rows, or the clock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from headrace.common.watermark_strategy import MAX_WATERMARK
+from headrace.operators.columns.window_zones import LocalTime
+from headrace.operators.windows.windowing import missing_timestamp_error
+from headrace.runtime.state.backend import Timer
+from headrace.runtime.state.handles import KeyContext
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from headrace.runtime.columns.batch import Columns
+
+    Array = np.ndarray[Any, Any]
+
+
+def event_times(columns: Columns) -> Array:
+    """Return the timestamps of rows.
+
+    Raises:
+        MissingWatermarksError: a row has none.
+    """
+    if columns.times is None or columns.times.null_count:
+        raise missing_timestamp_error()
+    times: Array = columns.times.to_numpy()
+    return times
+
+
+@dataclass(frozen=True)
+class WindowTime:
+    """The time of windows that have timers.
+
+    ``processing_time``: rows are of the moment in which they come, and all moments before the
+    present one are over. ``local``: windows are cut by local time.
+    """
+
+    processing_time: bool
+    local: LocalTime | None
+
+    def of_rows(self, columns: Columns, context: KeyContext) -> Array:
+        """Return the moment of each row."""
+        import numpy as np
+
+        if self.processing_time:
+            return np.full(len(columns), context.now_ms, np.int64)
+        return event_times(columns)
+
+    def reached(self, context: KeyContext) -> int:
+        """Return up to which time, inclusively, windows have ended."""
+        return self._localized(context.now_ms - 1 if self.processing_time else context.watermark)
+
+    def reached_by(self, timer: Timer) -> int:
+        """Return up to which time, inclusively, windows have ended when a timer is due."""
+        return self._localized(timer.time_ms - self.processing_time)
+
+    def _localized(self, progress: int) -> int:
+        return progress if self.local is None else self.local.reached(progress)
+
+    def due(self, last: int) -> int:
+        """Return when the timer of the last moment of a window is due."""
+        over = last if self.local is None else self.local.over_at(last)
+        return min(over + self.processing_time, MAX_WATERMARK)
+
+    def set_timer(self, due: int, key: Any, context: KeyContext) -> None:
+        """Set a timer of a key."""
+        backend = context.backend
+        timers = backend.processing_timers if self.processing_time else backend.event_timers
+        timers.register(Timer(due, key))
