@@ -46,7 +46,7 @@ from headrace.sql.catalog.objects import (
 from headrace.sql.catalog.store import FileCatalogStore
 from headrace.sql.explain import explain, explain_sink
 from headrace.sql.parsing import parse
-from headrace.sql.places import PLACED, placed_by
+from headrace.sql.places import PLACED, not_too_deep, placed_by
 from headrace.sql.python_function import PythonFunction
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import Column, Columns, Rel, StreamRows, StreamScan
@@ -216,7 +216,8 @@ class SqlSession:
         (statement,) = parse(text)
         if not isinstance(statement, parsed.Query):
             raise SqlValidationError("sql_query() takes a query; run others by execute_sql()")
-        return self.resolver().resolve(statement.tree)
+        with not_too_deep():
+            return self.resolver().resolve(statement.tree)
 
     def execute(self, text: str) -> TableResult:
         """Run one statement."""

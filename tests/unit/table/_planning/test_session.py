@@ -327,3 +327,11 @@ def test_all_state_of_statements_is_found_by_what_it_is(t_env: TableEnvironment)
     uids = [re.findall(r"\[uid=sql-\w+-\w+\]", line) for line in found]
     assert all(len(each) == 1 for each in uids), found
     assert len({uid for (uid,) in uids}) == 5
+
+
+def test_a_plan_that_is_too_deep_is_refused(t_env: TableEnvironment) -> None:
+    text = f"SELECT {' + '.join(['x'] * 3000)} FROM (VALUES (1)) AS t(x)"
+    with pytest.raises(SqlValidationError, match="nested too deeply"):
+        t_env.execute_sql(text)
+    with pytest.raises(SqlValidationError, match="nested too deeply"):
+        t_env.sql_query(text)
