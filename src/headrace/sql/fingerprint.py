@@ -34,7 +34,8 @@ from headrace.sql.rel import (
     WindowAggregate,
     WindowSpec,
 )
-from headrace.sql.types import SqlType
+from headrace.sql.types import SqlType, TimestampLtzType
+from headrace.sql.zoned import has_moment, reads_time_zone
 
 DescribeScan = Callable[[Scan], str]
 """Says what a table reads, and which row kinds it gives."""
@@ -94,7 +95,7 @@ class Fingerprints:
                 source = _call("stream", [rel.name, rel.gives, *rel.primary_key])
                 return _Rows(source, _by_name(rel.columns))
             case Values():
-                rows = [_call("row", [_text(each, {}) for each in row]) for row in rel.rows]
+                rows = [_call("row", [self._text(each, {}) for each in row]) for row in rel.rows]
                 return _Rows(_call("values", rows), _by_place(rel.columns))
             case Union():
                 parts = [_all_columns(self._rows(each), each.columns) for each in rel.parts]
@@ -126,7 +127,7 @@ class Fingerprints:
                 made = self._repeated(rel, (rel.expression,), word)
                 if rel.condition is None:
                     return made
-                kept = _text(rel.condition, made.columns)
+                kept = self._text(rel.condition, made.columns)
                 return self._repeated(rel, (rel.expression,), f"{word} {kept}")
             case Correlate():
                 return self._repeated(rel, (rel.call,), f"correlate {rel.outer}")
@@ -147,13 +148,13 @@ class Fingerprints:
     def _calc(self, rel: Calc) -> _Rows:
         below = self._rows(rel.input)
         both = zip(rel.names, rel.expressions, strict=True)
-        columns = {name: _text(each, below.columns) for name, each in both}
-        conditions = frozenset(_conjuncts(rel.condition, below.columns))
+        columns = {name: self._text(each, below.columns) for name, each in both}
+        conditions = frozenset(self._conjuncts(rel.condition, below.columns))
         return _Rows(below.source, columns, below.conditions | conditions)
 
     def _normalized(self, rel: ChangelogNormalize) -> _Rows:
         below = self._rows(rel.input)
-        conditions = sorted(_conjuncts(rel.condition, below.columns))
+        conditions = sorted(self._conjuncts(rel.condition, below.columns))
         parts = [
             _all_columns(below, rel.columns),
             _call("key", below.of(rel.keys)),
@@ -163,7 +164,11 @@ class Fingerprints:
 
     def _aggregate(self, rel: Aggregate) -> _Rows:
         below = self._rows(rel.input)
-        parts = [below.text, _call("keys", below.of(rel.keys)), *_calls(rel.calls, below)]
+        parts = [
+            below.text,
+            _call("keys", below.of(rel.keys)),
+            *self._calls(rel.calls, below, rel.input.columns),
+        ]
         return _Rows(_call("aggregate", parts), _by_place(rel.columns))
 
     def _window_aggregate(self, rel: WindowAggregate) -> _Rows:
@@ -173,12 +178,20 @@ class Fingerprints:
         parts = [below.text, _call("keys", below.of(rel.keys)), window, how]
         columns = _by_place(rel.columns[: -len(rel.borders)] if rel.borders else rel.columns)
         columns |= {column.name: _named(border, column.type) for column, border in rel.borders}
-        return _Rows(_call("window aggregate", [*parts, *_calls(rel.calls, below)]), columns)
+        return _Rows(
+            _call("window aggregate", [*parts, *self._calls(rel.calls, below, rel.input.columns)]),
+            columns,
+        )
 
     def _count_window_aggregate(self, rel: CountWindowAggregate) -> _Rows:
         below = self._rows(rel.input)
         window = f"{rel.size} {rel.slide}"
-        parts = [below.text, _call("keys", below.of(rel.keys)), window, *_calls(rel.calls, below)]
+        parts = [
+            below.text,
+            _call("keys", below.of(rel.keys)),
+            window,
+            *self._calls(rel.calls, below, rel.input.columns),
+        ]
         return _Rows(_call("count window aggregate", parts), _by_place(rel.columns))
 
     def _window_text(self, spec: WindowSpec, below: _Rows, of_moments: bool) -> str:
@@ -189,7 +202,8 @@ class Fingerprints:
     def _window(self, rel: Window) -> _Rows:
         below = self._rows(rel.input)
         keys = _call("keys", below.of(rel.window.keys))
-        window = self._window_text(rel.window, below, of_moments=False)
+        (time,) = (each.type for each in rel.input.columns if each.name == rel.window.time)
+        window = self._window_text(rel.window, below, isinstance(time, TimestampLtzType))
         # The rows of sessions are kept, with all of their columns.
         text = self.rows(rel.input) if rel.window.kind == "SESSION" else below.text
         given, borders = rel.columns[:-3], rel.columns[-3:]
@@ -215,7 +229,7 @@ class Fingerprints:
         self, rel: Unnest | Correlate, computed: Sequence[Expression], word: str
     ) -> _Rows:
         below = self._rows(rel.input)
-        source = _call(word, [below.text, *(_text(each, below.columns) for each in computed)])
+        source = _call(word, [below.text, *(self._text(each, below.columns) for each in computed)])
         added = {
             each.name: _added(source, f"{place}", each.type) for place, each in enumerate(rel.added)
         }
@@ -231,22 +245,63 @@ class Fingerprints:
         parts = [text, f"{rel.offset}", f"{rel.limit}", *keys]
         return _Rows(_call("sort", parts), below.columns)
 
+    # Expressions
+
+    def _text(self, expression: Expression, columns: Mapping[str, str]) -> str:
+        """Return the text of an expression; ``columns``: what the columns are that it reads."""
+        match expression:
+            case ColumnRef():
+                return columns[expression.name]
+            case Literal():
+                return f"{expression.value!r}:{expression.type}"
+            case Call(function="AND" | "OR"):
+                parts = {*self._flattened(expression.function, expression, columns)}
+                return _call(expression.function, sorted(parts))
+            case Call():
+                word = f"{expression.function} {expression.options} {expression.type}"
+            case PythonCall():
+                word = f"python {expression.function.name} {expression.row_names} {expression.type}"
+            case _:
+                raise AssertionError(f"no text of {type(expression).__name__}")
+        if reads_time_zone(expression):
+            word += f" in {self._time_zone}"
+        return _call(word, [self._text(each, columns) for each in expression.arguments])
+
+    def _flattened(
+        self, function: str, expression: Expression, columns: Mapping[str, str]
+    ) -> Iterable[str]:
+        if isinstance(expression, Call) and expression.function == function:
+            for each in expression.arguments:
+                yield from self._flattened(function, each, columns)
+        else:
+            yield self._text(expression, columns)
+
+    def _conjuncts(self, condition: Expression | None, columns: Mapping[str, str]) -> Iterable[str]:
+        return () if condition is None else self._flattened("AND", condition, columns)
+
+    def _calls(self, calls: Sequence[AggregateCall], below: _Rows, columns: Columns) -> list[str]:
+        types = {each.name: each.type for each in columns}
+        return [
+            _call(
+                f"{each.function} {each.distinct} {each.options} {each.row_names} {each.type}"
+                f"{self._zone_of(each, types)}",
+                [
+                    *below.of(each.arguments),
+                    "" if each.filter is None else _call("filter", [below.columns[each.filter]]),
+                ],
+            )
+            for each in calls
+        ]
+
+    def _zone_of(self, call: AggregateCall, types: Mapping[str, SqlType]) -> str:
+        """Return the time zone in which a function of a user gets and gives moments."""
+        kinds = [*(types[name] for name in call.arguments), call.type]
+        zoned = call.python is not None and any(map(has_moment, kinds))
+        return f" in {self._time_zone}" if zoned else ""
+
 
 def _all_columns(rows: _Rows, columns: Columns) -> str:
     return _call("rows", [rows.text, *rows.of(each.name for each in columns)])
-
-
-def _calls(calls: Sequence[AggregateCall], below: _Rows) -> list[str]:
-    return [
-        _call(
-            f"{each.function} {each.distinct} {each.options} {each.row_names} {each.type}",
-            [
-                *below.of(each.arguments),
-                "" if each.filter is None else _call("filter", [below.columns[each.filter]]),
-            ],
-        )
-        for each in calls
-    ]
 
 
 def _by_place(columns: Columns) -> dict[str, str]:
@@ -264,37 +319,6 @@ def _added(source: str, word: str, kind: SqlType | None) -> str:
 
 def _named(name: str, kind: SqlType) -> str:
     return _call("column", [name, str(kind)])
-
-
-def _text(expression: Expression, columns: Mapping[str, str]) -> str:
-    """Return the text of an expression; ``columns``: what the columns are that it reads."""
-    match expression:
-        case ColumnRef():
-            return columns[expression.name]
-        case Literal():
-            return f"{expression.value!r}:{expression.type}"
-        case Call(function="AND" | "OR"):
-            parts = {*_flattened(expression.function, expression, columns)}
-            return _call(expression.function, sorted(parts))
-        case Call():
-            word = f"{expression.function} {expression.options} {expression.type}"
-            return _call(word, [_text(each, columns) for each in expression.arguments])
-        case PythonCall():
-            word = f"python {expression.function.name} {expression.row_names} {expression.type}"
-            return _call(word, [_text(each, columns) for each in expression.arguments])
-    raise AssertionError(f"no text of {type(expression).__name__}")
-
-
-def _flattened(function: str, expression: Expression, columns: Mapping[str, str]) -> Iterable[str]:
-    if isinstance(expression, Call) and expression.function == function:
-        for each in expression.arguments:
-            yield from _flattened(function, each, columns)
-    else:
-        yield _text(expression, columns)
-
-
-def _conjuncts(condition: Expression | None, columns: Mapping[str, str]) -> Iterable[str]:
-    return () if condition is None else _flattened("AND", condition, columns)
 
 
 def _call(word: str, parts: Sequence[str]) -> str:

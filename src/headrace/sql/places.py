@@ -45,13 +45,26 @@ def add_place(error: HeadraceError, node: exp.Expr) -> None:
 
 
 @contextmanager
+def not_too_deep() -> Iterator[None]:
+    """Have a plan that Python cannot walk, as it is too deep, refused."""
+    try:
+        yield
+    except RecursionError:
+        raise SqlValidationError(
+            "the statement is nested too deeply, with the views that it reads",
+            hint="write a part of it into a table, or shorten a long chain of operators",
+        ) from None
+
+
+@contextmanager
 def placed_by(statement: Statement) -> Iterator[None]:
     """Have errors that do not say where they are name the place of a statement.
 
     This is the name that the statement is about; if it has none, its beginning.
     """
     try:
-        yield
+        with not_too_deep():
+            yield
     except (*PLACED, ConfigurationError) as error:
         if POSITION not in error.where and statement.source:
             error.where = {POSITION: _place_of_statement(statement), **error.where}

@@ -28,7 +28,14 @@ from headrace.sql.rel import (
     WindowSpec,
     reference,
 )
-from headrace.sql.types import BIGINT, INT, STRING, ArrayType, TimestampType
+from headrace.sql.types import (
+    BIGINT,
+    INT,
+    STRING,
+    ArrayType,
+    TimestampLtzType,
+    TimestampType,
+)
 from tests.unit.sql.reading import expression
 
 pytest.importorskip("sqlglot")
@@ -181,3 +188,23 @@ def test_the_condition_of_elements_counts() -> None:
     texts = {operator(unnested(each)) for each in (None, "e > 1", "e > 2")}
     assert len(texts) == 3
     assert operator(unnested("e > 1")) == operator(unnested("e > 1"))
+
+
+def test_the_time_zone_counts_where_an_expression_reads_it() -> None:
+    moments = replace(SCAN, fields=(*SCAN.fields, Column("m", TimestampLtzType(3))))
+    types = {each.name: each.type for each in moments.fields}
+
+    def in_zone(sql: str, zone: str) -> str:
+        return operator(counted(Calc(moments, ("v",), (expression(sql, types),)), "v"), zone=zone)
+
+    for sql in ("CAST(m AS DATE)", "FLOOR(m TO DAY)", "m > ts", "FROM_UNIXTIME(a)", "CURRENT_DATE"):
+        assert in_zone(sql, "UTC") != in_zone(sql, "Asia/Tokyo")
+    for sql in ("a", "m", "CAST(ts AS DATE)", "NOW()", "FLOOR(ts TO DAY)"):
+        assert in_zone(sql, "UTC") == in_zone(sql, "Asia/Tokyo")
+
+
+def test_the_time_zone_counts_for_windows_of_moments() -> None:
+    moments = replace(SCAN, fields=(*SCAN.fields, Column("m", TimestampLtzType(3))))
+    for time, counts in (("m", True), ("ts", False)):
+        rel = counted(windowed(moments, time, ""), "w_start")
+        assert (operator(rel) != operator(rel, zone="Asia/Tokyo")) is counts

@@ -9,7 +9,7 @@ from headrace.common._options.values import ValueKind
 
 TIME_ZONE: ConfigOption[str] = ConfigOption(
     "table.local-time-zone",
-    ValueKind.STRING,
+    ValueKind.TIME_ZONE,
     "UTC",
     "The time zone in which a TIMESTAMP_LTZ is read and printed.",
 )

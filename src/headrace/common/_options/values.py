@@ -12,6 +12,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
+from headrace.common._time_zones import normalized
 from headrace.common.time import Duration, Time, milliseconds_of
 
 
@@ -28,6 +29,7 @@ class ValueKind(Enum):
     CHOICE = "one of"
     LIST = "list"
     MAP = "map"
+    TIME_ZONE = "time zone"
 
 
 _UNITS_NS: dict[str, int] = {
@@ -89,6 +91,8 @@ def parse(kind: ValueKind, value: Any, choices: Sequence[str] = ()) -> Any:
             return _parse_list(value)
         case ValueKind.MAP:
             return _parse_map(value)
+        case ValueKind.TIME_ZONE:
+            return _parse_time_zone(value)
 
 
 def text_of(value: Any) -> str:
@@ -220,6 +224,15 @@ def _parse_map(value: Any) -> dict[str, str]:
         else:
             return result
     raise ValueError("a map such as 'key1:value1,key2:value2', or a dict")
+
+
+def _parse_time_zone(value: Any) -> str:
+    if isinstance(value, str):
+        try:
+            return value if value == "default" else normalized(value)
+        except ValueError:
+            pass  # raised below
+    raise ValueError("a time zone such as 'Europe/Warsaw', 'GMT-03:00' or 'UTC'")
 
 
 def _quote(value: Any, special: str) -> str:

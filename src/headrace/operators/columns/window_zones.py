@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
+
+from headrace.common._time_zones import zone_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,8 +26,8 @@ class LocalTime:
     zone: str
 
     @cached_property
-    def _zone(self) -> ZoneInfo:
-        return ZoneInfo(self.zone)
+    def _zone(self) -> tzinfo:
+        return zone_of(self.zone)
 
     def of_moments(self, moments: Array) -> Array:
         """Return the local times of moments."""

@@ -103,9 +103,11 @@ class ExpressionReader(CallReader):
 
     def _word_operator(self, start: int, left: exp.Expr, word: str) -> exp.Expr | None:
         if word in ("OR", "AND"):
-            self.advance()
-            kind = exp.Or if word == "OR" else exp.And
-            return self.node(kind, start, this=left, expression=self._operators(_WORDS[word]))
+            parts = [(left, start, self.index)]
+            while self.take(word):
+                first = self.index
+                parts.append((self._operators(_WORDS[word]), first, self.index))
+            return self.chain(exp.Or if word == "OR" else exp.And, parts)
         if word == "IS":
             self.advance()
             return self._is(start, left)

@@ -102,6 +102,7 @@ class QueryReader(TableReader):
         start = self.index
         found = self._term()
         while True:
+            parts = [(found, start, self.index)]
             if loosest < 1 and (word := self.take_one_of("UNION", "EXCEPT")):
                 kind: type[exp.SetOperation] = exp.Union if word == "UNION" else exp.Except
                 level = 1
@@ -110,8 +111,22 @@ class QueryReader(TableReader):
             else:
                 return found
             distinct = self.take_one_of("ALL", "DISTINCT") != "ALL"
-            right = self._set_operations(level)
-            found = self.node(kind, start, this=found, expression=right, distinct=distinct)
+            parts.append(self._set_part(level))
+            if kind is exp.Union and not distinct:
+                while self._take_union_all():
+                    parts.append(self._set_part(level))
+            found = self.chain(kind, parts, distinct=distinct)
+
+    def _set_part(self, level: int) -> tuple[exp.Expr, int, int]:
+        """Return an operand of a set operation, its first token, and the one after it."""
+        first = self.index
+        return self._set_operations(level), first, self.index
+
+    def _take_union_all(self) -> bool:
+        if self.ahead().value != "ALL" or not self.take("UNION"):
+            return False
+        self.advance()
+        return True
 
     def _term(self) -> exp.Expr:
         start = self.index

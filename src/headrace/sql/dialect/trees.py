@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from sqlglot import exp
@@ -14,6 +14,9 @@ from headrace.sql.dialect.nodes import TypeName
 
 E = TypeVar("E", bound=exp.Expr)
 T = TypeVar("T")
+
+_LONG_CHAIN = 32
+"""A chain of one operator with more parts is not a tree as deep as it is long."""
 
 
 class TreeReader(Cursor):
@@ -74,8 +77,25 @@ class TreeReader(Cursor):
 
     def node(self, kind: type[E], first: int, /, **args: Any) -> E:
         """Return a node whose text begins at the token ``first`` and ends before the next token."""
+        return self._node(kind, first, self.index, **args)
+
+    def chain(self, kind: type[E], parts: Sequence[tuple[exp.Expr, int, int]], /, **args: Any) -> E:
+        """Return the node of parts between which the same operator stands.
+
+        ``parts``: each with its first token, and the one after it. It binds from left to right; a
+        long chain is halved, since its meaning is the same and a deep tree cannot be walked.
+        """
+        half = len(parts) - 1 if len(parts) <= _LONG_CHAIN else len(parts) // 2
+        left, right = (
+            each[0][0] if len(each) == 1 else self.chain(kind, each, **args)
+            for each in (parts[:half], parts[half:])
+        )
+        (_, first, _), (_, _, after) = parts[0], parts[-1]
+        return self._node(kind, first, after, this=left, expression=right, **args)
+
+    def _node(self, kind: type[E], first: int, after: int, /, **args: Any) -> E:
         found = kind(**args)
-        last = max(first, self.index - 1)
+        last = max(first, after - 1)
         start = self.tokens[first].start
         line = bisect_right(self._lines, start)
         found.meta["source"] = self.text

@@ -101,6 +101,23 @@ def _substring(call: Call, arguments: Sequence[Any], session: Session) -> Any:
     return map_values(substring, arguments, to_arrow(call.type))
 
 
+def _cased(of_ascii: str, convert: Callable[[str], str]) -> Kernel:
+    """Return a kernel that may make more characters of one, as Java does: SS of ß, FI of ﬁ."""
+    plain, full = arrow(of_ascii), python(convert)
+
+    def kernel(call: Call, arguments: Sequence[Any], session: Session) -> Any:
+        import pyarrow.compute as pc
+
+        (texts,) = arguments
+        found = pc.string_is_ascii(texts)
+        is_ascii = found.as_py() if is_scalar(texts) else pc.all(found).as_py()
+        if is_ascii is False:
+            return full(call, arguments, session)
+        return plain(call, arguments, session)
+
+    return kernel
+
+
 def initcap(text: str) -> str:
     """Return a text whose words of ASCII letters and digits begin with a capital."""
     result, inside = [], False
@@ -321,7 +338,7 @@ FUNCTIONS = (
     _row(
         "UPPER",
         _TEXT_TO_TEXT,
-        arrow("utf8_upper"),
+        _cased("ascii_upper", str.upper),
         "UPPER(string)",
         "The text in capitals.",
         ("UPPER('abc')", "ABC"),
@@ -329,7 +346,7 @@ FUNCTIONS = (
     _row(
         "LOWER",
         _TEXT_TO_TEXT,
-        arrow("utf8_lower"),
+        _cased("ascii_lower", str.lower),
         "LOWER(string)",
         "The text in small letters.",
         ("LOWER('ABC')", "abc"),

@@ -49,16 +49,20 @@ def _shortest(value: float, single: bool) -> tuple[int, tuple[int, ...], int]:
         import numpy as np
 
         text = np.format_float_scientific(np.float32(value), unique=True)
+        two_digits = f"{value:.1e}"
+        same = np.float32(two_digits) == np.float32(value)
     else:
-        text = repr(value)
-    sign, digits, exponent = Decimal(text).as_tuple()
+        text, two_digits = repr(value), f"{value:.1e}"
+        same = float(two_digits) == value
+    # Java prints two digits at least: of the least numbers, 4.9E-324 in place of 5E-324.
+    sign, digits, exponent = Decimal(two_digits if same else text).as_tuple()
     assert isinstance(exponent, int)
     return sign, digits, exponent
 
 
 def read_boolean(text: str) -> bool:
     """Return the BOOLEAN that a text says."""
-    word = text.strip().lower()
+    word = text.lower()
     if word in _TRUE:
         return True
     if word in _FALSE:
@@ -95,7 +99,7 @@ def read_double(text: str) -> float:
 def read_decimal(text: str, precision: int, scale: int) -> Decimal | None:
     """Return the DECIMAL that a text says, rounded; None: it has too many digits."""
     try:
-        number = EXACT.create_decimal(text.strip())
+        number = EXACT.create_decimal(text.strip() if text.isascii() else "NaN")
     except InvalidOperation:
         number = Decimal("NaN")
     if not number.is_finite():
@@ -115,6 +119,7 @@ DAY_NS = 86_400_000_000_000
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _DATE = re.compile(r"(\d{1,4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:[ T].*)?", re.ASCII | re.DOTALL)
 _DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
+_TIME_OF_DAY = re.compile(r"\d{1,2}:\d{1,2}:\d{1,2}(?:\.\d{0,9})?", re.ASCII)
 _TIME = re.compile(r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9})\d*)?)?)?", re.ASCII)
 
 
@@ -142,7 +147,8 @@ def read_time_ns(text: str) -> int:
 def read_timestamp_ns(text: str) -> int:
     """Return the nanoseconds since the epoch that a text says, without a zone.
 
-    A day after the last one of its month, but at most 31, is the last one.
+    A day after the last one of its month, but at most 31, is the last one; the hour 24 is that at
+    which the next day begins.
     """
     word = text.strip()
     day, _, time = word.partition(" ")
@@ -153,7 +159,13 @@ def read_timestamp_ns(text: str) -> int:
     if number <= 31 and 1 <= month <= 12:
         number = min(number, monthrange(year, month)[1])
     days = date(year, month, number).toordinal() - _EPOCH_DAY
-    return days * DAY_NS + (read_time_ns(time) if time else 0)
+    if not time:
+        return days * DAY_NS
+    if _TIME_OF_DAY.fullmatch(time) is None:
+        raise ValueError(f"cannot parse {text!r} as TIMESTAMP")
+    if time.startswith("24:") and not time[3:].strip("0:."):
+        return (days + 1) * DAY_NS
+    return days * DAY_NS + read_time_ns(time)
 
 
 def write_timestamp(nanoseconds: int, precision: int) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Sequence
 from typing import Any
-from zoneinfo import ZoneInfo
 
+from headrace.common._time_zones import zone_of
 from headrace.common.types import Row, row_of
 from headrace.sql.types import (
     ArrayType,
@@ -77,7 +77,7 @@ def _in_zone(zone: str) -> Change:
     utc = datetime.UTC
     if zone == "UTC":
         return lambda value: value.replace(tzinfo=utc)
-    target = ZoneInfo(zone)
+    target = zone_of(zone)
     return lambda value: value.replace(tzinfo=utc).astimezone(target)
 
 
@@ -96,7 +96,7 @@ def change_of(kind: SqlType, zone: str) -> Change | None:
         case RowType():
             return _rows(kind, zone)
         case TimestampLtzType():
-            target = ZoneInfo(zone)
+            target = zone_of(zone)
             return lambda value: value.astimezone(target)
     return None
 

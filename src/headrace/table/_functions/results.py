@@ -7,8 +7,8 @@ import decimal
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
-from zoneinfo import ZoneInfo
 
+from headrace.common._time_zones import zone_of
 from headrace.common.types import Row
 from headrace.sql.types import (
     ArrayType,
@@ -234,7 +234,7 @@ def _timestamp(value: Any) -> datetime.datetime:
 
 
 def _local_timestamp(zone: str) -> Encode:
-    target = datetime.UTC if zone == "UTC" else ZoneInfo(zone)
+    target = datetime.UTC if zone == "UTC" else zone_of(zone)
 
     def encode(value: Any) -> datetime.datetime:
         if not isinstance(value, datetime.datetime):

@@ -14,7 +14,7 @@ from headrace.sql import statements as parsed
 from headrace.sql.catalog.execute import execute
 from headrace.sql.catalog.objects import CatalogTable, PlanView
 from headrace.sql.parsing import parse_one
-from headrace.sql.places import placed_by
+from headrace.sql.places import not_too_deep, placed_by
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import Column, Rel
 from headrace.sql.types import BIGINT, BOOLEAN, STRING
@@ -71,7 +71,8 @@ class SqlSession:
         statement = parse_one(text, "sql_query()")
         if not isinstance(statement, parsed.Query):
             raise SqlValidationError("sql_query() takes a query; run others by execute_sql()")
-        return self.queries.of_sql(statement.tree)
+        with not_too_deep():
+            return self.queries.of_sql(statement.tree)
 
     def execute(self, text: str) -> TableResult:
         """Run one statement."""

@@ -141,3 +141,24 @@ def test_common_tables() -> None:
     first, second = tree.args["with_"].expressions
     assert (first.alias, [each.name for each in first.args["alias"].columns]) == ("a", ["x"])
     assert isinstance(second.this, exp.Select)
+
+
+def test_long_chains_are_no_deep_trees() -> None:
+    union = tree_of(" UNION ALL ".join(f"SELECT {n}" for n in range(3000)))
+    assert [each.name for each in union.find_all(exp.Literal, bfs=False)] == [
+        str(n) for n in range(3000)
+    ]
+    assert all(each.args["distinct"] is False for each in union.find_all(exp.Union))
+    assert depth_of(union) < 60
+    for word in ("AND", "OR"):
+        tree = tree_of("SELECT a WHERE " + f" {word} ".join(f"x{n}" for n in range(3000)))
+        condition = tree.args["where"].this
+        assert [each.name for each in condition.find_all(exp.Column, bfs=False)] == [
+            f"x{n}" for n in range(3000)
+        ]
+        assert depth_of(condition) < 60
+        assert (condition.meta["start"], condition.meta["end"]) == (15, len(tree.meta["source"]))
+
+
+def depth_of(tree: exp.Expr) -> int:
+    return 1 + max(map(depth_of, tree.iter_expressions()), default=0)

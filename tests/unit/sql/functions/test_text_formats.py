@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 import struct
+from decimal import Decimal
 
 import pytest
 
@@ -49,3 +50,33 @@ def test_what_is_no_integer_is_refused(text: str) -> None:
 def test_intervals_are_printed() -> None:
     assert text_formats.write_month_interval(-14) == "-1-02"
     assert text_formats.write_second_interval(-93_784_567) == "-1 02:03:04.567"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(5e-324, "4.9E-324"), (1e-323, "9.9E-324"), (2e23, "2.0E23")]
+)
+def test_the_least_numbers_have_two_digits(number: float, text: str) -> None:
+    assert text_formats.java_double(number) == text
+
+
+@pytest.mark.parametrize("text", [" true", "no ", "on", "2", ""])
+def test_what_is_no_boolean_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="BOOLEAN"):
+        text_formats.read_boolean(text)
+
+
+def test_digits_of_a_decimal_are_ascii() -> None:
+    assert text_formats.read_decimal(" 3.25 ", 3, 2) == Decimal("3.25")
+    for text in ("٣", "1_0.5", "NaN"):
+        with pytest.raises(ValueError, match="DECIMAL"):
+            text_formats.read_decimal(text, 3, 2)
+
+
+def test_a_timestamp_has_hour_minute_and_second() -> None:
+    midnight = text_formats.read_timestamp_ns("2020-01-02")
+    assert text_formats.read_timestamp_ns("2020-01-02 00:00:00") == midnight
+    assert text_formats.read_timestamp_ns("2020-01-01 24:00:00") == midnight
+    assert text_formats.read_timestamp_ns("2020-01-02 0:0:1.5") == midnight + 1_500_000_000
+    for time in ("10", "10:00", "24:00:01", "10:00:00Z", "10:00:00.1234567890"):
+        with pytest.raises(ValueError, match="cannot parse"):
+            text_formats.read_timestamp_ns(f"2020-01-01 {time}")

@@ -340,3 +340,11 @@ def test_a_table_stays_whose_rows_fail_after_the_start(
             " SELECT CAST(v AS INT) AS a FROM (VALUES ('1'), ('x')) AS t(v)"
         )
     assert "numbers" in t_env.list_tables()
+
+
+def test_a_plan_that_is_too_deep_is_refused(t_env: TableEnvironment) -> None:
+    text = f"SELECT {' + '.join(['x'] * 3000)} FROM (VALUES (1)) AS t(x)"
+    with pytest.raises(SqlValidationError, match="nested too deeply"):
+        t_env.execute_sql(text)
+    with pytest.raises(SqlValidationError, match="nested too deeply"):
+        t_env.sql_query(text)
