@@ -142,7 +142,7 @@ def test_a_sink_of_inserts_is_not_given_upserts() -> None:
     with pytest.raises(PlanError) as raised:
         checked(env)
     message = str(raised.value)
-    assert "'only added to' does not take the changes that 'changes' gives" in message
+    assert "'only added to' does not accept the changes of 'changes'" in message
     assert f"only added to (uid=added), built at {__file__}:" in message
     assert f"changes, built at {__file__}:" in message
     assert "INSERT (inserts only)" in message
@@ -153,7 +153,7 @@ def test_a_sink_of_inserts_is_not_given_upserts() -> None:
 def test_an_operator_that_takes_rows_back_is_not_given_upserts() -> None:
     env = StreamExecutionEnvironment()
     sums(sums(changes(env, RETRACTIONS))).print()
-    with pytest.raises(PlanError, match=r"'ChangedSums' does not take the changes"):
+    with pytest.raises(PlanError, match=r"'ChangedSums' does not accept the changes"):
         checked(env)
 
 
@@ -188,7 +188,7 @@ def test_a_user_s_function_takes_any_and_gives_any() -> None:
 def test_what_passes_records_on_passes_their_mode_on(step: Any) -> None:
     env = StreamExecutionEnvironment()
     step(changes(env, UPSERTS)).sink_to(OwnSink())
-    with pytest.raises(PlanError, match=r"does not take the changes"):
+    with pytest.raises(PlanError, match=r"does not accept the changes"):
         checked(env)
 
 
@@ -197,12 +197,12 @@ def test_files_and_batches_take_inserts_only(tmp_path: Path) -> None:
     changes(env, UPSERTS).sink_to(
         FileSink.for_row_format(str(tmp_path), Encoder.simple_string_encoder()).build()
     )
-    with pytest.raises(PlanError, match=r"does not take the changes"):
+    with pytest.raises(PlanError, match=r"does not accept the changes"):
         checked(env)
     env = StreamExecutionEnvironment()
     pair = Types.TUPLE([Types.STRING(), Types.LONG()])
     changes(env, UPSERTS).map_batches(lambda batch: batch, input_type=pair).print()
-    with pytest.raises(PlanError, match=r"does not take the changes"):
+    with pytest.raises(PlanError, match=r"does not accept the changes"):
         checked(env)
 
 

@@ -92,5 +92,5 @@ def test_what_is_not_exactly_once_is_refused(spark: SparkSession) -> None:
     with pytest.raises(CatalogError, match="given"):
         env.execute_sql("SELECT * FROM s.shop.givn")
     changes = "SELECT COUNT(*), s, MAX(p), MAX(ts), MAX(d), ARRAY['a'] FROM s.shop.given GROUP BY s"
-    with pytest.raises(SqlValidationError, match="does not take the changes"):
+    with pytest.raises(SqlValidationError, match="does not accept the changes"):
         env.execute_sql(f"INSERT INTO s.shop.made {changes}")

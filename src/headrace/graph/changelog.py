@@ -50,7 +50,7 @@ def check_changelog_modes(nodes: Sequence[Transformation]) -> None:
             role = "sink" if isinstance(node, SinkTransformation) else "operator"
             origin = _find_declaring_node(edge.source, accepted, modes)
             raise PlanError(
-                f"{node.name!r} does not take the changes that {origin.name!r} gives",
+                f"{node.name!r} does not accept the changes of {origin.name!r}",
                 where={
                     role: f"{node.name} (uid={node.uid or 'none'}), built at {node.site}",
                     "changes of": f"{origin.name}, built at {origin.site}",

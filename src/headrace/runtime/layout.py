@@ -24,12 +24,12 @@ FORMAT = 1
 SOURCE, OPERATOR, SINK = "source", "operator", "sink"
 
 SQL_UIDS = "sql-"
-"""Begins the uids of operators that statements make."""
+"""The prefix of the uids of operators of SQL statements."""
 
 
 @dataclass(frozen=True)
 class StatefulPart:
-    """A source, an operator with state, or a sink that may hold records back.
+    """A source, an operator with state, or a sink that may buffer records.
 
     ``stage``: the number of the stage with its state on Spark. ``key_groups``: the number of its
     key groups, or of instances with operator state; 0 if it has broadcast state only.
@@ -53,7 +53,7 @@ class StatefulPart:
 
     @property
     def is_of_sql(self) -> bool:
-        """Whether a statement made it, with a uid of what it computes."""
+        """Whether it belongs to a SQL statement; its uid follows from what it computes."""
         return bool(self.uid and self.uid.startswith(SQL_UIDS))
 
     def __str__(self) -> str:
@@ -278,8 +278,8 @@ def _unclaimed_error(part: StatefulPart, now: Layout, states: States) -> Checkpo
     found_again = "an operator without a uid is found again by its kind, name, function and inputs"
     if part.is_of_sql:
         where = {"it was": part.description, **where}
-        advice = "take the change of the statement back, or drop the state, which then begins empty"
-        found_again = "an operator of SQL is found again by what it computes, and of which rows"
+        advice = "undo the change of the statement, or drop the state, which then begins empty"
+        found_again = "the id of an operator of SQL depends on what it computes, and on its input"
     return CheckpointError(
         f"the program has no {part} any more, and the checkpoint has {kept}",
         where=where,

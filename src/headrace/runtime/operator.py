@@ -378,7 +378,7 @@ class KeyedOperator(Operator, ABC):
 
     @property
     def uses_clock(self) -> bool:
-        """Whether it depends on processing time without timers, so that it must not go back."""
+        """Whether it depends on processing time without timers. Then the time must not go back."""
         return False
 
     @abstractmethod
@@ -409,8 +409,8 @@ class KeyedOperator(Operator, ABC):
     def take_converted_state(self) -> None:
         """Complete the state of a key group after its conversion; by default nothing happens.
 
-        Called by the task before the operator uses a key group's state, also if there was nothing
-        that an earlier program stored.
+        The task calls it before the operator uses a key group's state, also if an earlier program
+        stored nothing.
         """
 
     def fire_timer(self, timer: Timer, is_event_time: bool) -> None:

@@ -92,7 +92,7 @@ def resolve_python_call(
 
 
 def unknown_function(name: str) -> SqlValidationError:
-    """Return the error of a function that the table has not."""
+    """Return the error for a function that is not in the table."""
     if name in REFUSED:
         return SqlValidationError(f"the function {name} is not supported: {REFUSED[name]}")
     similar = near(name)

@@ -37,7 +37,7 @@ from headrace.sql.types import (
 )
 
 LEAST_SCALE = 6
-"""How many digits after the point a capped DECIMAL keeps, if it has so many."""
+"""How many decimal places a capped DECIMAL keeps, if it has that many."""
 
 
 def same_type(one: SqlType, two: SqlType) -> bool:
@@ -61,10 +61,10 @@ def bare(kind: SqlType) -> SqlType:
 
 
 def common_type(types: Sequence[SqlType], *, widest: bool = False) -> SqlType | None:
-    """Return the type that values of all types are converted to; None: there is none.
+    """Return the common type to which values of all types are converted; None: there is none.
 
-    Of equal types it is the first one, with its time attribute.
-    ``widest``: FLOAT and DOUBLE are a DOUBLE; else, as in Flink, what comes first.
+    If the types are equal, it is the first one, with its time attribute. ``widest``: FLOAT and
+    DOUBLE are a DOUBLE; else, as in Flink, what comes first.
     """
     nullable = any(each.nullable for each in types)
     known = [each for each in types if not isinstance(each, NullType)]
@@ -168,7 +168,7 @@ def common_number(one: NumericType, two: NumericType) -> NumericType:
 
 
 def capped(precision: int, scale: int) -> DecimalType:
-    """Return a decimal type of so many digits, or what is left of it with 38."""
+    """Return a decimal type; with more than 38 digits, the scale is reduced."""
     if precision <= MAX_PRECISION:
         return DecimalType(precision, scale)
     whole = precision - scale

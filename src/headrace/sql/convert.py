@@ -14,7 +14,7 @@ from sqlglot import exp
 from headrace.errors import SqlValidationError
 from headrace.sql import literals
 from headrace.sql.calls import cast, resolve_call, resolve_python_call, unknown_function
-from headrace.sql.dialect.nodes import PUTS_TEXTS
+from headrace.sql.dialect.nodes import CONCATENATES
 from headrace.sql.dialect.printing import to_sql
 from headrace.sql.expressions import Call, Expression, Literal, PythonCall
 from headrace.sql.functions.json import returning
@@ -110,7 +110,7 @@ class Converter:
         """Return the type that a node of the grammar says."""
         found = node.this
         if not isinstance(found, SqlType):
-            raise SqlValidationError(f"{to_sql(node)} is no type")
+            raise SqlValidationError(f"{to_sql(node)} is not a type")
         return found
 
     def _expression(self, node: exp.Expr) -> Expression:
@@ -127,7 +127,7 @@ class Converter:
 
     def _add(self, node: exp.Expr) -> Expression:
         left, right = self.expression(node.this), self.expression(node.expression)
-        if not isinstance(left.type, CharacterType) or not node.meta.get(PUTS_TEXTS):
+        if not isinstance(left.type, CharacterType) or not node.meta.get(CONCATENATES):
             return resolve_call("+", [left, right])
         text = right if isinstance(right.type, CharacterType) else cast(right, STRING)
         return resolve_call("||", [left, text])
@@ -340,14 +340,14 @@ class Converter:
             name = _name(node)
             function = self.functions.system_function(name) or self.functions.function((name,))
             if function is None and name.upper() in FUNCTIONS:
-                raise SqlValidationError(f"{name.upper()} is no table function")
+                raise SqlValidationError(f"{name.upper()} is not a table function")
         else:
             function, row_names = node.this, node.args.get("row_names")
         if function is None:
             raise unknown_function(_name(node))
         if function.kind != "table":
             raise SqlValidationError(
-                f"{function.name} is no table function", hint="udtf() makes table functions"
+                f"{function.name} is not a table function", hint="udtf() makes table functions"
             )
         found = [self.expression(each) for each in arguments]
         return resolve_python_call(function, found, row_names)
@@ -376,11 +376,11 @@ class Converter:
     ) -> Expression:
         if function.kind in ("aggregate", "table aggregate"):
             raise SqlValidationError(
-                f"the {function.kind} function {function.name} cannot stand here"
+                f"the {function.kind} function {function.name} is not allowed here"
             )
         if function.kind == "table":
             raise SqlValidationError(
-                f"the table function {function.name} cannot stand here",
+                f"the table function {function.name} is not allowed here",
                 hint=f"FROM t, LATERAL TABLE({function.name}(…)) AS f(a), or join_lateral()",
             )
         found = [self.expression(each) for each in arguments]

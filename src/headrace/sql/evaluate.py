@@ -30,7 +30,7 @@ def compile_expressions(expressions: Sequence[Expression], schema: pa.Schema) ->
     """Return what computes expressions on batches of a schema: an array for each.
 
     Raises:
-        SqlValidationError: a column that the schema has not, or an unknown function.
+        SqlValidationError: a column is not in the schema, or a function is unknown.
     """
     program = _Program(schema)
     slots = [program.add(each) for each in expressions]
@@ -153,7 +153,7 @@ class _Program:
     def _by_dictionary(self, call: Call, place: int, slots: list[int], step: _Step) -> _Step:
         """Return a step that computes a call once for each value of a dictionary-encoded column.
 
-        ``place``: that of the column among the arguments; all others are constants.
+        ``place``: the index of the column among the arguments; all others are constants.
         """
         column = call.arguments[place]
         assert isinstance(column, ColumnRef), column
@@ -354,9 +354,9 @@ def _is_constant(expression: Expression) -> bool:
 
 
 def _only_column(call: Call) -> int | None:
-    """Return the place of a call's argument that is a column, if all others are constants.
+    """Return the index of the argument that is a column, if all others are constants.
 
-    A call that may raise is none of these: a value of a dictionary need not be in any row.
+    None for a call that may raise: a value of a dictionary may be in no row.
     """
     others = [n for n, each in enumerate(call.arguments) if not isinstance(each, Literal)]
     if len(others) != 1 or may_fail(call):
@@ -365,9 +365,9 @@ def _only_column(call: Call) -> int | None:
 
 
 def dictionary_of(array: Any) -> Any | None:
-    """Return the values of a dictionary-encoded array, and after them NULL.
+    """Return the values of a dictionary-encoded array, with NULL as the last one.
 
-    None: it has no dictionary, or one that is not shorter.
+    None: it has no dictionary, or its dictionary is not shorter.
     """
     import pyarrow as pa
 
@@ -377,7 +377,7 @@ def dictionary_of(array: Any) -> Any | None:
 
 
 def codes_of(array: Any) -> Any:
-    """Return for each element of a dictionary-encoded array its place in ``dictionary_of``."""
+    """Return the index in ``dictionary_of`` of each element of a dictionary-encoded array."""
     return array.indices.fill_null(len(array.dictionary))
 
 

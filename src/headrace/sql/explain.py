@@ -54,7 +54,7 @@ def _name(rel: Rel) -> str:
 
 
 def _calls_python(rel: Rel) -> bool:
-    """Return whether a relation calls functions of users."""
+    """Return whether a relation calls user-defined functions."""
     match rel:
         case Calc():
             computed = (

@@ -1,8 +1,9 @@
-"""What a relation computes, as a text that is equal for plans with one meaning.
+"""A text of what a relation computes. It is equal for plans with the same meaning.
 
-It names an operator with state in savepoints, so it depends on nothing that leaves the state as it
-is: names of columns, views and subqueries, columns that are not read, projections in a row, the
-order of conditions, watermarks' delays, and options of tables beside what they read.
+It is the id of an operator with state in savepoints. So it does not depend on what does not change
+the state: names of columns, views and subqueries, columns that are not read, successive
+projections, the order of conditions, delays of watermarks, and options of tables that do not change
+what is read.
 """
 
 from __future__ import annotations
@@ -38,15 +39,16 @@ from headrace.sql.types import SqlType, TimestampLtzType
 from headrace.sql.zoned import has_moment, reads_time_zone
 
 DescribeScan = Callable[[Scan], str]
-"""Says what a table reads, and which row kinds it gives."""
+"""Describes what a table reads, and which row kinds it emits."""
 
 _LONGEST = 400
-"""A longer text is replaced by its digest: each projection may name a column many times."""
+"""A longer text is replaced by its digest: with each projection, a text may grow many times."""
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """Rows of ``source`` that meet all ``conditions``, and what each column is, by its name."""
+    """The rows of ``source`` that meet all ``conditions``; ``columns``: the text of each column by
+    its name."""
 
     source: str
     columns: Mapping[str, str]
@@ -54,18 +56,18 @@ class _Rows:
 
     @property
     def text(self) -> str:
-        """What the rows are, whichever columns are read."""
+        """The text of the rows, without their columns."""
         return _call("where", [self.source, *sorted(self.conditions)])
 
     def of(self, names: Iterable[str]) -> list[str]:
-        """Return what some columns are."""
+        """Return the texts of columns."""
         return [self.columns[each] for each in names]
 
 
 class Fingerprints:
-    """Makes the texts of the plans of one statement.
+    """Makes the texts for the plans of one statement.
 
-    ``time_zone``: that of TIMESTAMP_LTZ, by which windows are cut.
+    ``time_zone``: of the windows over a TIMESTAMP_LTZ.
     """
 
     def __init__(self, describe_scan: DescribeScan, time_zone: str) -> None:
@@ -74,11 +76,11 @@ class Fingerprints:
         self._made: dict[Rel, _Rows] = {}
 
     def operator(self, rel: Rel) -> str:
-        """Return what the operator of a relation computes, and of what."""
+        """Return the text of what the operator of a relation computes, and of its input."""
         return self._rows(rel).source
 
     def rows(self, rel: Rel) -> str:
-        """Return what the rows of a relation are, with all columns."""
+        """Return the text of the rows of a relation, with all columns."""
         return _all_columns(self._rows(rel), rel.columns)
 
     def _rows(self, rel: Rel) -> _Rows:
@@ -248,7 +250,7 @@ class Fingerprints:
     # Expressions
 
     def _text(self, expression: Expression, columns: Mapping[str, str]) -> str:
-        """Return the text of an expression; ``columns``: what the columns are that it reads."""
+        """Return the text of an expression; ``columns``: the texts of the columns that it reads."""
         match expression:
             case ColumnRef():
                 return columns[expression.name]
@@ -313,7 +315,7 @@ def _by_name(columns: Columns) -> dict[str, str]:
 
 
 def _added(source: str, word: str, kind: SqlType | None) -> str:
-    """Return the text of a column that a relation adds to those of its input."""
+    """Return the text of a column that a relation adds to the columns of its input."""
     return _call("added", [source, word, str(kind)])
 
 
@@ -322,7 +324,7 @@ def _named(name: str, kind: SqlType) -> str:
 
 
 def _call(word: str, parts: Sequence[str]) -> str:
-    """Return a text of several parts, from which no other parts could have been made."""
+    """Return a text of several parts. Different parts give different texts."""
     text = f"{word}({''.join(f'{len(each)}:{each}' for each in parts)})"
     return text if len(text) <= _LONGEST else digest(text)
 

@@ -71,14 +71,15 @@ def time(text: str, kind: DateType | TimeType | TimestampType) -> Literal:
                 value = nanoseconds
                 if kind.precision > 6 and not -(1 << 63) <= nanoseconds < 1 << 63:
                     raise SqlValidationError(
-                        f"TIMESTAMP '{text}' has more than 6 digits, which reach from the year 1677"
-                        " to 2262 only"
+                        f"TIMESTAMP '{text}': with more than 6 digits, the year must be from"
+                        " 1677 to 2262"
                     )
                 if kind.precision <= 6:
                     value = datetime(1970, 1, 1) + timedelta(microseconds=nanoseconds // 1000)
     except ValueError:
         raise SqlValidationError(
-            f"{text!r} is no {kind.root}", hint="DATE '2024-01-31', TIMESTAMP '2024-01-31 12:00:00'"
+            f"{text!r} is not a {kind.root}",
+            hint="DATE '2024-01-31', TIMESTAMP '2024-01-31 12:00:00'",
         ) from None
     return Literal(kind.with_nullable(False), value)
 
@@ -119,4 +120,4 @@ def interval(text: str, unit: str, finest: str | None) -> Literal:
 
 def _no_interval(text: str, unit: str, finest: str | None) -> SqlValidationError:
     units = unit if finest is None else f"{unit} TO {finest}"
-    return SqlValidationError(f"{text!r} is no interval of {units}")
+    return SqlValidationError(f"{text!r} is not an interval of {units}")

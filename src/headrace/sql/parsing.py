@@ -63,7 +63,7 @@ def expected_after(text: str) -> tuple[str, ...]:
 def parse_path(text: str) -> Path:
     """Return the names of a path such as ``database.table``, with backticks where needed.
 
-    Reserved words need none, as in Flink.
+    As in Flink, reserved words need no backticks.
 
     Raises:
         SqlParserError: the text is not SQL.
@@ -73,7 +73,7 @@ def parse_path(text: str) -> Path:
         return tuple(text.split("."))
     statements = parse(f"DESCRIBE {text}")
     if len(statements) != 1 or not isinstance(statements[0], Describe):
-        raise SqlValidationError(f"{text!r} is no path of a table")
+        raise SqlValidationError(f"{text!r} is not a path of a table")
     return statements[0].path
 
 

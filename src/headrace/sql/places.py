@@ -27,13 +27,13 @@ PLACED = (SqlValidationError, UnsupportedError, CatalogError)
 
 
 def place_in(text: str, start: int) -> str:
-    """Return the line and column of an offset, that line of the text, and a mark below it."""
+    """Return the line and column of an offset, the text of the line, and a mark below it."""
     line, column = line_and_column(text, start)
     return "\n".join([f"line {line}, column {column}", *marked_line(text, start)])
 
 
 def place_of(node: exp.Expr) -> str:
-    """Return where a node stands, as ``place_in`` gives it; empty: it is not known."""
+    """Return the position of a node, as ``place_in`` does; empty: it is not known."""
     source = node.meta.get("source")
     return "" if source is None else place_in(source, node.meta["start"])
 
@@ -58,9 +58,9 @@ def not_too_deep() -> Iterator[None]:
 
 @contextmanager
 def placed_by(statement: Statement) -> Iterator[None]:
-    """Have errors that do not say where they are name the place of a statement.
+    """Add the position of a statement to errors that have no position.
 
-    This is the name that the statement is about; if it has none, its beginning.
+    The position is that of the name after the verb, or else the beginning of the statement.
     """
     try:
         with not_too_deep():

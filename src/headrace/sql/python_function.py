@@ -67,22 +67,22 @@ class Signature:
 class AggregateImplementation(Implementation, Protocol):
     """What computes an aggregate function.
 
-    ``vectorised``: it keeps all rows of a group. ``lacks_retract``: rows cannot be taken back;
-    ``lacks_merge``: accumulators cannot be put together.
+    ``vectorised``: it keeps all rows of a group. ``lacks_retract``: it cannot retract rows;
+    ``lacks_merge``: accumulators cannot be merged.
     """
 
     vectorised: bool
 
     @property
     def lacks_retract(self) -> bool:
-        """Whether rows cannot be taken back."""
+        """Whether it cannot retract rows."""
 
     @property
     def lacks_merge(self) -> bool:
-        """Whether accumulators cannot be put together."""
+        """Whether accumulators cannot be merged."""
 
     def accumulator(self, call: Signature, zone: str, *, distinct: bool = False) -> Accumulator:
-        """Return what an operator keeps for the groups of a call.
+        """Return the accumulator of a call.
 
         ``distinct``: the function gets equal arguments once.
         """
@@ -93,10 +93,10 @@ class Functions(Protocol):
 
     @property
     def current_database(self) -> str:
-        """The database of names without one."""
+        """The database of names that have no database."""
 
     def system_function(self, name: str) -> PythonFunction | None:
-        """Return a temporary system function; None: there is none of the name."""
+        """Return a temporary system function; None: there is none with the name."""
 
     def function(self, path: Sequence[str]) -> PythonFunction | None:
         """Return a function of a catalog; None: there is none of the name."""

@@ -215,8 +215,9 @@ WindowKind = Literal["TUMBLE", "HOP", "CUMULATE", "SESSION"]
 class WindowSpec:
     """A window by time; all lengths in ms. ``slide``: HOP's slide, CUMULATE's step.
 
-    ``keys``: the columns of PARTITION BY of a SESSION. ``grouped``: an old window of GROUP BY: its
-    keys are those of the grouping. ``processing_time``: rows are of the moment in which they come.
+    ``keys``: the columns of PARTITION BY of a SESSION. ``grouped``: an older window of GROUP BY:
+    its keys are those of the grouping. ``processing_time``: the time of a row is that of its
+    micro-batch.
     """
 
     kind: WindowKind
@@ -240,7 +241,7 @@ class WindowSpec:
 
 
 Border = Literal["start", "end", "time"]
-"""What a column says of its row's window; the time is the last moment before the end."""
+"""Which value of the window a column has; the time is the last millisecond before the end."""
 
 
 @dataclass(frozen=True)
@@ -260,12 +261,12 @@ class Window(OverInput):
 
 @dataclass(frozen=True)
 class WindowAggregate(OverInput):
-    """Groups of rows by window and ``keys``, given once, when the window ends.
+    """Groups of rows by window and ``keys``. Each gives its result once, when the window ends.
 
-    ``borders``: the names of the columns of the window's start, end and time that it gives, each
-    with which of the three it is. ``attached``: each row counts for one window, whose end is in the
-    column ``window.time``. ``of_moments``: the windows are of a TIMESTAMP_LTZ, cut by local time.
-    ``emit``: when they give results besides at their end; None: never.
+    ``borders``: the columns with the start, end or time of the window, each with which of the three
+    it is. ``attached``: each row has one window, whose end is in the column ``window.time``.
+    ``of_moments``: the windows are over a TIMESTAMP_LTZ, in local time. ``emit``: when they give
+    early and late results; None: never.
     """
 
     window: WindowSpec
@@ -289,9 +290,9 @@ class WindowAggregate(OverInput):
 
 @dataclass(frozen=True)
 class CountWindowAggregate(OverInput):
-    """Groups of ``size`` rows of the same ``keys``, given with the last of them.
+    """Groups of ``size`` rows with the same ``keys``. Each gives its result with its last row.
 
-    ``slide``: after how many rows of the same keys the next group begins.
+    ``slide``: after how many rows with the same keys the next group begins.
     """
 
     keys: tuple[str, ...]
@@ -335,7 +336,8 @@ class Unnest(OverInput):
     """Each row once for each element of an array, map or multiset, with the element's columns.
 
     ``outer``: a row without elements is given once, with NULLs. ``ordinality``: the last column is
-    the element's place, from 1. ``condition``: over all columns; other elements are left out.
+    the element's place, from 1. ``condition``: over all columns; elements that do not meet it are
+    left out.
     """
 
     expression: Expression

@@ -204,7 +204,7 @@ class Unnested(BatchFunction):
     def _with_condition(
         self, repeat: Callable[[Any, BatchContext], Projected]
     ) -> Callable[[Any, BatchContext], Projected]:
-        """Return the function that leaves elements out, of one that gives all of them."""
+        """Return a function that drops the elements that do not meet the condition."""
         import numpy as np
         import pyarrow as pa
 

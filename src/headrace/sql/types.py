@@ -42,7 +42,7 @@ class SqlType:
         return self.root
 
     def with_nullable(self, nullable: bool) -> Self:
-        """Return the same type that has NULL, or has not."""
+        """Return the same type with NULL, or NOT NULL."""
         return self if nullable is self.nullable else replace(self, nullable=nullable)
 
 
@@ -241,7 +241,7 @@ AnyTimestampType = TimestampType | TimestampLtzType
 
 
 def attribute_of(kind: SqlType) -> TimeAttribute | None:
-    """Return which time of its rows a column of a type is; None: it is an ordinary one."""
+    """Return which time attribute a type marks; None: it marks none."""
     return kind.attribute if isinstance(kind, AnyTimestampType) else None
 
 

@@ -98,7 +98,7 @@ def find_named(
 ) -> str:
     """Return the value of a name in a table of connectors or formats.
 
-    ``others``: the keys of the table's other options, of which one may be meant as ``kind``.
+    ``others``: the keys of the table's other options; one of them may be a misspelled ``kind``.
 
     Raises:
         SqlValidationError: there is no such name.

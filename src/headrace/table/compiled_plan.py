@@ -6,5 +6,5 @@ __all__ = ["CompiledPlan"]
 
 CompiledPlan = unsupported(
     "headrace.table.compiled_plan.CompiledPlan",
-    "plans are not stored: a job's state goes on by ids of what it computes",
+    "plans are not stored: state is found by ids of what operators compute",
 )

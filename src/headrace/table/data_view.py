@@ -56,7 +56,7 @@ class ListView(DataView, Generic[T]):
 
 
 class _MapIterator(Iterator[T]):
-    """What a map has when the iterator is made; keys may be removed meanwhile."""
+    """Iterates over the contents that a map had at the start; keys may be removed meanwhile."""
 
     def __init__(self, of: dict[Any, Any], values: Iterable[T]) -> None:
         self._dict = of

@@ -47,11 +47,11 @@ class Rowtime(Descriptor):
     timestamps_from_extractor = unsupported_method(_JAVA)
 
     def watermarks_periodic_ascending(self) -> Rowtime:
-        """Expect times that do not fall."""
+        """Expect ascending times."""
         return self._set("watermarks", "periodic-ascending")
 
     def watermarks_periodic_bounded(self, delay: int) -> Rowtime:
-        """Expect times that fall by at most ``delay`` milliseconds."""
+        """Expect times that are out of order by at most ``delay`` milliseconds."""
         return self._set("watermarks", "periodic-bounded", delay=str(delay))
 
     def watermarks_from_source(self) -> Rowtime:
@@ -88,7 +88,7 @@ class Schema(Descriptor):
     def field(self, field_name: str, field_type: DataType | str) -> Schema:
         """Add a column."""
         if field_name in self._columns:
-            raise PlanError(f"there is a field {field_name!r} already")
+            raise PlanError(f"the field {field_name!r} already exists")
         if isinstance(field_type, str):
             shown = _OLD_NAMES.get(field_type, field_type)
         else:
@@ -110,7 +110,7 @@ class Schema(Descriptor):
         return next(reversed(self._columns.values()))
 
     def from_origin_field(self, origin_field_name: str) -> Schema:
-        """Say which field of the connector the last column is."""
+        """Set the name that the last column has in the connector."""
         self._last()["from"] = origin_field_name
         return self
 

@@ -72,15 +72,15 @@ class EnvironmentSettings:
         return EnvironmentSettings.new_instance().in_batch_mode().build()
 
     def is_streaming_mode(self) -> bool:
-        """Return whether the mode is that of a stream.
+        """Return whether the mode is streaming.
 
         Raises:
-            SqlValidationError: it is AUTOMATIC, which tables do not have.
+            SqlValidationError: it is AUTOMATIC, which tables do not support.
         """
         mode = read(self._configuration, RUNTIME_MODE)
         if mode == "AUTOMATIC":
             raise SqlValidationError(
-                f"{RUNTIME_MODE.key} is AUTOMATIC, and tables need BATCH or STREAMING",
+                f"{RUNTIME_MODE.key} is AUTOMATIC, but tables need BATCH or STREAMING",
                 hint="EnvironmentSettings.in_batch_mode(), or in_streaming_mode()",
             )
         return mode == "STREAMING"

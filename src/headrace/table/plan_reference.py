@@ -4,7 +4,7 @@ from headrace.common._unsupported import unsupported
 
 __all__ = ["PlanReference"]
 
-_REASON = "plans are not stored: a job's state goes on by ids of what it computes"
+_REASON = "plans are not stored: state is found by ids of what operators compute"
 
 PlanReference = unsupported("headrace.table.plan_reference.PlanReference", _REASON)
 JsonContentPlanReference = unsupported(

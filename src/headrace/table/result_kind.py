@@ -1,4 +1,4 @@
-"""``ResultKind``: what a ``TableResult`` holds."""
+"""``ResultKind``: what a ``TableResult`` has."""
 
 from enum import Enum
 

@@ -25,7 +25,7 @@ __all__ = ["Schema"]
 
 
 _SHOWN = "shown"
-"""What ``meta`` of a tree has: how the schema shows an Expression."""
+"""The key in ``meta`` of a tree for the text with which the schema shows an Expression."""
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ class Table:
         names = [] if rel is None else [column.name for column in rel.columns]
         if name not in names:
             raise AttributeError(
-                f"a table has no method {name!r}, and this one no such column;"
+                f"the table has no method and no column {name!r};"
                 f" its columns are {', '.join(names)}",
                 name=name,
                 obj=self,
@@ -299,11 +299,11 @@ class Table:
         return self._set_operation(exp.Union, right, distinct=True)
 
     def minus(self, right: Table) -> Table:
-        """Return the different rows that the other table has not."""
+        """Return the different rows that are not in the other table."""
         return self._set_operation(exp.Except, right, distinct=True)
 
     def minus_all(self, right: Table) -> Table:
-        """Return the rows that the other table has not."""
+        """Return the rows that are not in the other table."""
         return self._set_operation(exp.Except, right, distinct=False)
 
     def intersect(self, right: Table) -> Table:
@@ -335,7 +335,7 @@ class Table:
     # Results
 
     def execute(self) -> TableResult:
-        """Return the rows, of a job that starts when they are taken."""
+        """Return the rows. Their job starts when the first row is read."""
         return self._session.collect(self._rel)
 
     def to_pandas(self) -> pd.DataFrame:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 
 _JAVA = "there is no JVM that has the class"
-_PLANS = "plans are not stored: a job's state goes on by ids of what it computes"
+_PLANS = "plans are not stored: state is found by ids of what operators compute"
 _MODELS = "models are not supported"
 _MODULES = "there is one module of functions: Flink's"
 
@@ -76,7 +76,7 @@ class TableEnvironment:
     def execute_sql(self, stmt: str) -> TableResult:
         """Run a statement, and return its result.
 
-        A query starts its job when its rows are taken; an INSERT starts it at once.
+        A query starts its job when its rows are read; an INSERT starts it at once.
 
         Raises:
             SqlParserError: the text is no statement.
@@ -339,7 +339,7 @@ class TableEnvironment:
         self._session.catalogs.registry.register(catalog_name, catalog._catalog, given)
 
     def get_catalog(self, catalog_name: str) -> Catalog | None:
-        """Return a catalog; None: there is none of the name."""
+        """Return a catalog; None: it does not exist."""
         found = self._session.catalogs.registry.find(catalog_name)
         return None if found is None else Catalog(found, catalog_name)
 
@@ -361,7 +361,7 @@ class TableEnvironment:
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
         """Extract an archive into the functions' working directory.
 
-        The subfolder is called ``target_dir``, or as the archive file.
+        The subfolder has the name ``target_dir``, or the name of the archive file.
         """
         self._session.env.add_python_archive(archive_path, target_dir)
 

@@ -128,7 +128,7 @@ def udf(
     result are ``pandas.Series``.
 
     Raises:
-        TypeError: ``f`` cannot be called, or a type is no DataType and no text.
+        TypeError: ``f`` cannot be called, or a type is neither a DataType nor a text.
         ValueError: ``func_type`` is another one, or "pandas" for a coroutine function.
     """
     if func_type not in ("general", "pandas"):
@@ -165,7 +165,7 @@ def udtf(
     of them; a row is a Row, a tuple, or a single value. ``result_types``: of its columns.
 
     Raises:
-        TypeError: ``f`` cannot be called, or a type is no DataType and no text.
+        TypeError: ``f`` cannot be called, or a type is neither a DataType nor a text.
     """
     if f is None:
         return functools.partial(
@@ -193,7 +193,7 @@ def udaf(
     with the values of a group's rows, for windows and batches.
 
     Raises:
-        TypeError: ``f`` is no aggregate function, or a type is no DataType and no text.
+        TypeError: ``f`` is no aggregate function, or a type is neither a DataType nor a text.
     """
     if func_type not in ("general", "pandas"):
         raise ValueError(f"The func_type must be one of 'general, pandas', got {func_type}.")
@@ -226,7 +226,7 @@ def udtaf(
     ``f``: a ``TableAggregateFunction``, which gives any number of rows for a group.
 
     Raises:
-        TypeError: ``f`` is none, or a type is no DataType and no text.
+        TypeError: ``f`` is not one, or a type is neither a DataType nor a text.
     """
     if func_type != "general":
         raise ValueError(f"The func_type must be 'general', got {func_type}.")

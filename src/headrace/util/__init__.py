@@ -1,1 +1,1 @@
-"""What PyFlink has in ``pyflink.util`` and programs use: the exceptions."""
+"""The exceptions of ``pyflink.util``."""

@@ -41,7 +41,7 @@ def test_columns_become_properties() -> None:
 def test_what_has_no_column_or_needs_java_is_refused() -> None:
     with pytest.raises(PlanError, match="there is no field"):
         Schema().proctime()
-    with pytest.raises(PlanError, match="there is a field 'a' already"):
+    with pytest.raises(PlanError, match="the field 'a' already exists"):
         Schema().field("a", "INT").field("a", "INT")
     with pytest.raises(UnsupportedError, match="no JVM"):
         Rowtime().watermarks_from_strategy("org.example.Strategy")

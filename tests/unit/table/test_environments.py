@@ -95,7 +95,7 @@ def test_elements_may_be_expressions() -> None:
     assert table.get_schema().get_field_names() == ["f0", "f1"]
     with pytest.raises(ValueError, match="some elements are Expressions, and others are not"):
         t_env.from_elements([lit(1), 2])
-    with pytest.raises(ValueError, match="1 fields are given to a row of 2 values"):
+    with pytest.raises(ValueError, match="the row has 2 values, and its type 1 fields"):
         t_env.from_elements([row(1, 2)], DataTypes.ROW([DataTypes.FIELD("a", DataTypes.INT())]))
 
 

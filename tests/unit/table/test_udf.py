@@ -246,9 +246,9 @@ def test_an_error_of_a_table_function_names_its_arguments(table: Table) -> None:
 @pytest.mark.parametrize(
     ("query", "problem"),
     [
-        ("SELECT letters(s) FROM t", "the table function letters cannot stand here"),
-        ("SELECT * FROM t, LATERAL TABLE(twice(a)) AS l(x)", "twice is no table function"),
-        ("SELECT * FROM t, LATERAL TABLE(UPPER(s)) AS l(x)", "UPPER is no table function"),
+        ("SELECT letters(s) FROM t", "the table function letters is not allowed here"),
+        ("SELECT * FROM t, LATERAL TABLE(twice(a)) AS l(x)", "twice is not a table function"),
+        ("SELECT * FROM t, LATERAL TABLE(UPPER(s)) AS l(x)", "UPPER is not a table function"),
         ("SELECT * FROM t, LATERAL TABLE(nope(s)) AS l(x)", "no function has the name nope"),
         ("SELECT * FROM t, LATERAL TABLE(letters(s)) AS l(x, y)", "letters gives 1 columns, not 2"),
         ("SELECT other.twice(a) FROM t", "no function has the name other.twice"),

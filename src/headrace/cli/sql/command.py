@@ -82,9 +82,9 @@ def _read(option: str, path: Path | None) -> str | None:
 
 
 def _run(init: str | None, text: str | None, history: Path | None, name: str) -> bool:
-    """Run statements, or a shell if ``text`` is None; return whether nothing has failed.
+    """Run statements, or a shell if ``text`` is None; return False if one has failed.
 
-    ``name``: what errors of jobs call the text.
+    ``name``: how errors of jobs name the text.
     """
     from rich.console import Console
 

@@ -11,7 +11,7 @@ from headrace.common.types import Row, RowKind
 class MaterializedRows:
     """The rows that are there after the changes so far, in order of arrival.
 
-    The row of a +U takes the place of the one that its -U took back.
+    The row of a +U takes the place of the row that its -U removed.
     """
 
     def __init__(self, limit: int) -> None:
@@ -76,7 +76,7 @@ class MaterializedRows:
         return found
 
     def _close(self) -> None:
-        """Remove the row that was taken back, as no +U follows."""
+        """Remove the retracted row, because no +U follows."""
         if self._free is not None:
             del self._rows[self._free]
             self._free = None

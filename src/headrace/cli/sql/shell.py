@@ -54,10 +54,10 @@ class SqlShell:
         self._jobs: list[StartedJob] = []
 
     def run_all(self, pieces: Sequence[Piece], *, init: bool = False, file: str = "<sql>") -> bool:
-        """Run statements up to the first one that fails; return whether none has.
+        """Run statements until one fails; return False if one has failed.
 
-        ``init``: they prepare the session, so queries and INSERTs are refused. ``file``: what
-        errors of jobs call the text.
+        ``init``: they prepare the session, so queries and INSERTs are refused. ``file``: how errors
+        of jobs name the text.
 
         Raises:
             KeyboardInterrupt: Ctrl-C ended a statement.

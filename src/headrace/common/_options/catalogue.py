@@ -587,8 +587,8 @@ def find(key: str) -> ConfigOption[Any] | None:
 def check(key: str, value: Any) -> None:
     """Check that a key is known and its value can be parsed.
 
-    A key of Flink that has no effect prints a warning, once. Of the keys that are Flink's by their
-    beginning only, one that is nearly a key of ours is a mistake.
+    A key of Flink that has no effect prints a warning, once. A key that is known only by its
+    prefix, and is similar to a key of Headrace, is an error.
 
     Raises:
         ConfigurationError: the key is unknown (the error names similar ones), or the value cannot

@@ -103,7 +103,7 @@ def in_java_order(entries: Mapping[str, V]) -> list[tuple[str, V]]:
 
 
 def _spread_hash(text: str) -> int:
-    """Return the hash by which ``HashMap`` finds a text's bucket."""
+    """Return the hash that ``HashMap`` uses for a text's bucket."""
     units = text.encode("utf-16-be")
     found = 0
     for high, low in zip(units[::2], units[1::2], strict=True):

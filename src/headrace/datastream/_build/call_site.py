@@ -22,7 +22,8 @@ _statement: ContextVar[CallSite | None] = ContextVar("statement", default=None)
 
 @contextmanager
 def at_statement(file: str, line: int) -> Iterator[None]:
-    """Have nodes that are made in the block name the statement of a file, not a line of Python."""
+    """Let nodes that are made in the ``with`` block name a statement of a file, not a line of
+    Python."""
     token = _statement.set(CallSite(file, line))
     try:
         yield
@@ -31,7 +32,7 @@ def at_statement(file: str, line: int) -> Iterator[None]:
 
 
 def call_site() -> CallSite:
-    """Return the innermost frame outside the API, or the statement that is run."""
+    """Return the innermost frame outside the API, or the statement that runs."""
     statement = _statement.get()
     if statement is not None:
         return statement

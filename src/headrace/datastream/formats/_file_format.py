@@ -97,7 +97,7 @@ class FileFormat(ABC):
         return self
 
     def close(self) -> None:
-        """Close the files that a format ``for_reader`` has kept open."""
+        """Close the files that a format from ``for_reader`` keeps open."""
 
 
 class BulkFormat(FileFormat):

@@ -111,7 +111,7 @@ class ChangelogNormalizeOperator(KeyedColumnOperator):
         self._change(rows.take(last), np.arange(len(numbers)), [*numbers])
 
     def restore(self, state: Any | None) -> None:
-        """Drop what a failed task run has left."""
+        """Clear what a failed task run has left."""
         super().restore(state)
         self._pending = []
 

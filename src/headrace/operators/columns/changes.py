@@ -49,7 +49,7 @@ class GroupShape(ChangeShape, Protocol):
 
     @property
     def gets_partials(self) -> bool:
-        """Whether senders put rows together."""
+        """Whether senders pre-aggregate rows."""
 
     @property
     def emits(self) -> Emits:

@@ -1,4 +1,4 @@
-"""What a table says of its rows, checked or made true before they are written."""
+"""The constraints of a table, checked or enforced before its rows are written."""
 
 from __future__ import annotations
 

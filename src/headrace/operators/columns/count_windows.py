@@ -1,7 +1,7 @@
-"""Aggregation by key and windows of a number of rows: each window is given with its last row.
+"""Aggregation by key and count windows: a window gives its result with its last row.
 
-The windows of a key begin with every ``slide``-th of its rows. A window that does not get all its
-rows is not given, as in Flink.
+A window of a key begins at every ``slide``-th row. A window that does not get all its rows gives no
+result, as in Flink.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ first row and the states of its accumulators."""
 class CountWindowSpec(AggregatesSpec):
     """``keys``: columns of the input. ``schema``: of the input; ``result``: of keys and results.
 
-    ``size``: the rows of a window. ``slide``: after how many rows of a key the next one begins.
+    ``size``: the rows of a window. ``slide``: after how many rows of a key the next window begins.
     """
 
     keys: tuple[str, ...]
@@ -83,7 +83,7 @@ class CountWindowOperator(KeyedColumnOperator):
             backend.enter(key)[SLOT] = state
             backend.changed(key)
         if full:
-            self._give(batch, full)
+            self._emit(batch, full)
 
     def _add(self, state: list[Any], values: Sequence[tuple[Any, ...] | None]) -> list[Any] | None:
         """Add a row to the open windows of its key; return the results of one that is full."""
@@ -100,7 +100,7 @@ class CountWindowOperator(KeyedColumnOperator):
         _, *parts = windows.pop(0)
         return [each.result(part) for each, part in zip(self._accumulators, parts, strict=True)]
 
-    def _give(self, batch: Any, full: Sequence[tuple[int, list[Any]]]) -> None:
+    def _emit(self, batch: Any, full: Sequence[tuple[int, list[Any]]]) -> None:
         import pyarrow as pa
 
         from headrace.runtime.columns.batch import Columns

@@ -1,4 +1,4 @@
-"""When windows give results besides at their end."""
+"""When windows give early and late results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class EmitStrategy:
     """When a window gives results before its end, and after it for late rows.
 
     ``early_ms``, ``late_ms``: how often, by processing time, after the first row; 0: with each row;
-    None: not at all. ``lateness_ms``: how long after its end a window gets late rows.
+    None: not at all. ``lateness_ms``: how long after its end a window accepts late rows.
     """
 
     early_ms: int | None = None

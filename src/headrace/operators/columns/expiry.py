@@ -1,4 +1,4 @@
-"""The time-to-live of an operator's state, which a later program may add, change or remove."""
+"""The time-to-live of an operator's state. A later program may add, change or remove it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace.runtime.state.ttl import CLEANUP, Ttl
 
 
 class AddedTtl:
-    """Stamps the values of state that had no time-to-live: it begins now."""
+    """Gives a time to state values that had no time-to-live: it begins now."""
 
     def __init__(self, ttl: Ttl | None, key_context: KeyContext) -> None:
         self._ttl, self._key_context = ttl, key_context
@@ -21,7 +21,7 @@ class AddedTtl:
         return self._key_context.now_ms
 
     def schedule_cleanups(self) -> None:
-        """Register a timer for each key of the backend, if values have been stamped."""
+        """Register a timer for each key of the backend, if values were given a time."""
         if not self._has_stamped:
             return
         self._has_stamped = False

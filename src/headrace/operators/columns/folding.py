@@ -1,4 +1,4 @@
-"""Partial results of many blocks, put together by key."""
+"""Partial results of many blocks, merged by key."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_BYTES = 128 << 20
 
 
 class BufferedPartials:
-    """The partial results of a micro-batch, or of a part of it; equal keys are put together.
+    """The partial results of a micro-batch, or of a part of it; equal keys are merged.
 
     The keys are in the order of their first rows.
     """

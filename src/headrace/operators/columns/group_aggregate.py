@@ -30,9 +30,9 @@ from headrace.runtime.user_function import UserFunction
 class GroupAggregateSpec(AggregatesSpec):
     """``keys``: columns of the input. ``schema``: of the input; ``result``: of keys and results.
 
-    ``retracts``: whether rows of the input may be taken back. ``updates_before``: whether something
+    ``retracts``: whether the input may have retractions. ``updates_before``: whether something
     after it needs the rows that are replaced. ``folds``: whether only the last change of each key
-    in a micro-batch is given. ``gets_partials``: senders put rows together. ``ttl_ms``: how long
+    in a micro-batch is given. ``gets_partials``: senders pre-aggregate rows. ``ttl_ms``: how long
     the state of a key is kept after its last change; 0: without end.
     """
 

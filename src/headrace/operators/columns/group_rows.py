@@ -29,7 +29,7 @@ States = list[list[Any] | None]
 
 
 class RowAggregates:
-    """Adds rows to states, and takes them back, one after another."""
+    """Adds rows to states, or retracts them, one by one."""
 
     def __init__(self, shape: GroupShape) -> None:
         self._shape = shape
@@ -132,7 +132,8 @@ class RowGroupOperator(KeyedColumnOperator):
             backend.changed(key)
 
     def fire_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Remove what has expired; under a longer time than its timer was set for, later."""
+        """Remove the state if it has expired. If the time-to-live is longer now, set the timer
+        again."""
         ttl, backend = self._ttl, self.key_context.backend
         stored = backend.enter(timer.key).get(SLOT)
         if ttl is None or stored is None:
@@ -177,7 +178,7 @@ class RowGroupOperator(KeyedColumnOperator):
             self.outputs.columns(changes.columns(keys, self._shape))
 
     def restore(self, state: Any | None) -> None:
-        """Drop what a failed task run has left."""
+        """Clear what a failed task run has left."""
         super().restore(state)
         self._forget()
 

@@ -116,7 +116,7 @@ class VectorGroupOperator(KeyedColumnOperator):
     def _take_each(
         self, batch: Any, codes: Array, minus: Array, distinct: list[Any], before: Sequence[Array]
     ) -> None:
-        """Take rows one by one: some are taken back that were never added, and are ignored."""
+        """Take rows one by one: retractions of rows that were never added are ignored."""
         states = self._vectors.store(before)
         changes = Changes(self._shape.updates_before, bool(self._shape.ttl_ms))
         given = changes if self._gives_each else None
@@ -169,7 +169,8 @@ class VectorGroupOperator(KeyedColumnOperator):
                 timers.register(Timer(time_ms, key, CLEANUP))
 
     def fire_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Remove what has expired; under a longer time than its timer was set for, later."""
+        """Remove the state if it has expired. If the time-to-live is longer now, set the timer
+        again."""
         ttl, values, key = self._ttl, self._values(), timer.key
         (stored,) = values.read_all([key], None)
         if ttl is None or stored is None:
@@ -212,7 +213,7 @@ class VectorGroupOperator(KeyedColumnOperator):
             self.outputs.columns(made)
 
     def restore(self, state: Any | None) -> None:
-        """Drop what a failed task run has left."""
+        """Clear what a failed task run has left."""
         super().restore(state)
         if self._buffered is not None:
             self._buffered.clear()

@@ -35,7 +35,7 @@ class LimitSpec(OperatorSpec):
     label = "Limit"
 
     def accepts(self, input: int) -> ChangelogMode | None:
-        """Return inserts: a row that is taken back would make room for another."""
+        """Return inserts: a retracted row would make room for another."""
         return ChangelogMode.insert_only()
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:

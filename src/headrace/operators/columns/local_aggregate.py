@@ -1,4 +1,4 @@
-"""The first of two phases of GROUP BY: rows are put together by key before they are sent."""
+"""The first phase of GROUP BY: rows are aggregated by key before they are sent."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class LocalAggregateSpec(OperatorSpec):
 
 
 class LocalAggregateOperator(ColumnOperator):
-    """Holds partial results until the task run, or the time up to a watermark, is over.
+    """Buffers partial results until the end of the task run, or until a watermark.
 
-    Where keys hardly repeat they are sent as they are: to put them together would cost more.
+    If keys rarely repeat, rows are sent as they are, because merging would cost more.
     """
 
     def __init__(self, spec: LocalAggregateSpec) -> None:

@@ -1,7 +1,7 @@
 """Rows by the primary key of a sink, where rows of several keys of the query have the same one.
 
 All rows of a primary key are kept in the order of their changes, and the sink has the last one. As
-it is taken back, the sink gets the one before it.
+it is retracted, the sink gets the previous one.
 """
 
 from __future__ import annotations

@@ -46,8 +46,8 @@ def partials_of_rows(
 
 
 def grouped(vectors: VectorAggregates, partials: Any, keys: Sequence[str]) -> Any:
-    """Return partial results (an Arrow table) put together by key, in the order of the keys'
-    first rows."""
+    """Return partial results (an Arrow table) merged by key, in the order of the keys' first
+    rows."""
     import pyarrow as pa
 
     if not partials.num_rows:
@@ -71,7 +71,7 @@ def grouped(vectors: VectorAggregates, partials: Any, keys: Sequence[str]) -> An
 
 
 def _grouped_by_one(vectors: VectorAggregates, partials: Any, key: str) -> Any:
-    """Return partial results put together by one column: half the time of ``group_by``."""
+    """Return partial results merged by one column, in half the time of ``group_by``."""
     import pyarrow as pa
 
     (batch,) = partials.combine_chunks().to_batches()
@@ -83,7 +83,7 @@ def _grouped_by_one(vectors: VectorAggregates, partials: Any, key: str) -> Any:
 
 
 def _grouped_in_order(vectors: VectorAggregates, partials: Any, keys: Sequence[str]) -> Any:
-    """Return partial results put together in their order, which matters where one is NaN."""
+    """Merge partial results in their order. The order matters if one of them is NaN."""
     import numpy as np
     import pyarrow as pa
 

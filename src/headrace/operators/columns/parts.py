@@ -1,4 +1,4 @@
-"""The numbers that aggregates are kept as, and what each row contributes to them."""
+"""The numbers of which accumulators consist, and what each row contributes to them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
 LIMB_BITS = 32
 _LIMB = (1 << LIMB_BITS) - 1
 LONG_DIGITS = 18
-"""Decimals of so many digits fit into 64 bits."""
+"""A decimal with this many digits fits into 64 bits."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """A number of each key: of the rows, or of an argument's values that are not NULL.
+class AccumulatorPart:
+    """One number per key, computed from the rows, or from an argument's values that are not NULL.
 
-    A ``limb`` is the sum of 32 bits of a decimal: those at ``place`` of ``places``, the lowest
-    first. The highest has the sign.
+    A ``limb`` is the sum of 32 bits of each decimal: of ``places`` limbs the one at ``place``, from
+    the lowest. The highest limb has the sign.
     """
 
     kind: Literal["count", "sum", "min", "max", "limb"]
@@ -31,42 +31,48 @@ class Part:
     places: int = 0
 
 
-COUNT, SUM, MIN, MAX = Part("count"), Part("sum"), Part("min"), Part("max")
+COUNT, SUM, MIN, MAX = (
+    AccumulatorPart("count"),
+    AccumulatorPart("sum"),
+    AccumulatorPart("min"),
+    AccumulatorPart("max"),
+)
 
 
-def limbs_of(precision: int) -> tuple[Part, ...]:
-    """Return the parts that add up decimals of so many digits, without an error."""
+def limbs_of(precision: int) -> tuple[AccumulatorPart, ...]:
+    """Return the parts that together are the exact sum of decimals with a precision."""
     places = 2 if precision <= LONG_DIGITS else 4
-    return tuple(Part("limb", place, places) for place in range(places))
+    return tuple(AccumulatorPart("limb", place, places) for place in range(places))
 
 
 @dataclass(frozen=True)
-class PartOf:
-    """A part of an argument, whose Arrow type is a float or not."""
+class ArgumentPart:
+    """A part for one argument; ``is_float``: whether the argument's Arrow type is a float."""
 
-    part: Part
+    part: AccumulatorPart
     argument: str | None
     filter: str | None
     is_float: bool
 
     @property
     def kind(self) -> str:
-        """What the part is."""
+        """The kind of the part."""
         return self.part.kind
 
     @property
     def sums_floats(self) -> bool:
-        """Whether it is a float; all other parts are integers."""
+        """Whether the part is a float; all other parts are integers."""
         return self.is_float and self.kind == "sum"
 
     @property
     def neutral(self) -> int:
-        """The contribution that changes nothing. As the extreme of rows it stands for NaN."""
+        """The contribution that changes nothing. As a minimum or maximum of rows it represents
+        NaN."""
         return {"min": _GREATEST, "max": _LEAST}.get(self.kind, 0)
 
     def contribution(self, batch: Any, sign: Array, mask: Array | None) -> Array:
-        """Return what each row contributes. ``sign``: -1 for rows that are taken back; ``mask``:
-        which rows count, None: all."""
+        """Return what each row contributes. ``sign``: -1 for retracted rows; ``mask``: which rows
+        count; None: all."""
         import numpy as np
 
         if self.kind == "count":
@@ -96,7 +102,8 @@ def _numbers(column: Any, kind: Any) -> Array:
 
 
 def ordered(column: Any, of_nan: int) -> Array:
-    """Return values as integers in the same order; NULL is any number, NaN is ``of_nan``."""
+    """Map values to integers with the same order. NULL becomes any number, NaN becomes
+    ``of_nan``."""
     import numpy as np
     import pyarrow as pa
 
@@ -116,7 +123,7 @@ def ordered(column: Any, of_nan: int) -> Array:
 
 
 def from_ordered(values: Array, kind: Any, of_nan: int, missing: Array | None = None) -> Any:
-    """Return an Arrow array of what ``ordered`` gave; NULL where ``missing``."""
+    """Map integers of ``ordered`` back to an Arrow array of values; NULL where ``missing``."""
     import numpy as np
     import pyarrow as pa
 
@@ -127,12 +134,12 @@ def from_ordered(values: Array, kind: Any, of_nan: int, missing: Array | None = 
         floats = np.where(values == of_nan, np.nan, floats)
         return pa.array(floats, pa.float64(), mask=missing).cast(kind)
     if kind.bit_width < 64:
-        values = values.astype(f"int{kind.bit_width}")  # also what stands for no value
+        values = values.astype(f"int{kind.bit_width}")  # NULL is some number here, too
     return pa.array(values, mask=missing).cast(kind)
 
 
 def _order_of_bits(bits: Array) -> Array:
-    """Return the bits of floats so that they have the floats' order; and the other way round."""
+    """Map the bits of floats to integers with the floats' order; it is its own inverse."""
     found: Array = bits ^ ((bits >> 63) & _GREATEST)
     return found
 
@@ -147,7 +154,7 @@ def _words(column: Any) -> Array:
     return found
 
 
-def _limb(column: Any, part: Part) -> Array:
+def _limb(column: Any, part: AccumulatorPart) -> Array:
     word = _words(column)[:, part.place // 2]
     found: Array = word >> LIMB_BITS if part.place % 2 else word & _LIMB
     if part.place % 2 and part.place < part.places - 1:
@@ -156,8 +163,8 @@ def _limb(column: Any, part: Part) -> Array:
 
 
 def sums_of_limbs(limbs: list[Array], kind: Any, missing: Array) -> Any:
-    """Return the sums of limbs as an Arrow array of decimals; NULL where one has too many digits,
-    or where ``missing``."""
+    """Return sums of limbs as an Arrow array of decimals; NULL if a sum has too many digits, or
+    where ``missing``."""
     if len(limbs) == 4:
         bits = [*limbs]
     else:
@@ -176,7 +183,7 @@ def sums_of_limbs(limbs: list[Array], kind: Any, missing: Array) -> Any:
 
 
 def _is_beyond(low: Array, high: Array, bound: int) -> Array:
-    """Return where numbers of two words are at least as far from 0 as a bound."""
+    """Return which numbers of two words have an absolute value of at least a bound."""
     import numpy as np
 
     def words(value: int) -> tuple[int, int]:

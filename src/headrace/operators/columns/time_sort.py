@@ -52,7 +52,7 @@ class TimeSortSpec(OperatorSpec):
     label = "TimeSort"
 
     def accepts(self, input: int) -> ChangelogMode | None:
-        """Return inserts: a row that was given cannot be taken back in order."""
+        """Return inserts: a retraction would not be in order."""
         return ChangelogMode.insert_only()
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
@@ -129,7 +129,7 @@ class TimeSortOperator(KeyedColumnOperator):
         return last, timer, [*map(self._with_names, waiting)]
 
     def _with_names(self, rows: Columns) -> Columns:
-        """Return rows with the columns' names of now: an earlier program may have had others."""
+        """Return rows with the column names of this program; stored rows may have older names."""
         import pyarrow as pa
 
         from headrace.runtime.columns.batch import Columns

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from headrace.operators.aggregates.kernels import accumulate_by_key, runs_of_keys
 from headrace.operators.columns.accumulator import Accumulator, Aggregated
-from headrace.operators.columns.parts import COUNT, Part, PartOf
+from headrace.operators.columns.parts import COUNT, AccumulatorPart, ArgumentPart
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 _MERGES = {"min": "minimum", "max": "maximum"}
-"""The function of numpy that puts two parts together; all others are added."""
+"""The numpy function that merges two parts; all other kinds are added."""
 
 
 class VectorAccumulator(Accumulator, Protocol):
     """An ``Accumulator`` whose states are parts."""
 
     @property
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[AccumulatorPart, ...]:
         """The parts of a state; none: such values are added row by row."""
 
     def load(self, states: Sequence[Any]) -> Sequence[Sequence[Any]]:
@@ -50,34 +50,34 @@ class VectorAggregates:
     """
 
     aggregates: tuple[Aggregated, ...]
-    parts: tuple[PartOf, ...]
+    parts: tuple[ArgumentPart, ...]
     places: tuple[tuple[int, ...], ...]
 
     @classmethod
     def of(cls, aggregates: Sequence[Aggregated], schema: Any, retracts: bool) -> Self | None:
         """Return them; None if some must be computed row by row.
 
-        What is taken back must be a sum of integers: a sum of floats would keep a rest.
+        Retractions need sums of integers: a sum of floats would keep a rounding error.
         """
         import pyarrow as pa
 
-        parts = {PartOf(COUNT, None, None, is_float=False): 0}
+        parts = {ArgumentPart(COUNT, None, None, is_float=False): 0}
         places = []
         for each in aggregates:
-            kinds: tuple[Part, ...] = getattr(each.accumulator, "parts", ())
+            kinds: tuple[AccumulatorPart, ...] = getattr(each.accumulator, "parts", ())
             types = [schema.field(name).type for name in each.arguments]
             if not kinds or len(types) > 1:
                 return None
             is_float = bool(types) and pa.types.is_floating(types[0])
             argument = each.arguments[0] if types else None
-            own = [PartOf(kind, argument, each.filter, is_float) for kind in kinds]
+            own = [ArgumentPart(kind, argument, each.filter, is_float) for kind in kinds]
             if retracts and any(part.sums_floats or part.kind in _MERGES for part in own):
                 return None
             places.append(tuple([parts.setdefault(part, len(parts)) for part in own]))
         return cls(tuple(aggregates), tuple(parts), tuple(places))
 
     def contributions(self, batch: Any, minus: Array | None) -> list[Array]:
-        """Return what each row contributes to each part; ``minus``: rows that are taken back."""
+        """Return what each row contributes to each part; ``minus``: retracted rows."""
         import numpy as np
 
         count = batch.num_rows
@@ -203,7 +203,8 @@ class VectorAggregates:
 
     @cached_property
     def float_extremes(self) -> list[tuple[int, int, int]]:
-        """The places of extremes of floats and of their counts, and what stands for NaN."""
+        """For each minimum or maximum of floats: its index, the index of its count, and what
+        represents NaN."""
         return [
             (place, self.parts.index(replace(part, part=COUNT)), part.neutral)
             for place, part in enumerate(self.parts)
@@ -213,10 +214,11 @@ class VectorAggregates:
     def _nan_keys(
         self, codes: Array, contributions: Sequence[Array], initial: Sequence[Array]
     ) -> Iterable[tuple[int, int, Array]]:
-        """Yield for extremes of floats which keys have NaN, and what stands for it.
+        """Yield, for each minimum or maximum of floats, its index, what represents NaN, and which
+        keys have NaN.
 
-        Nothing is less or greater than NaN: as in Flink, one is ignored, but one that is the first
-        value of its key stays.
+        As in Flink, no value is less or greater than NaN. So NaN is ignored, but stays if it is the
+        first value of its key.
         """
         import numpy as np
 
@@ -230,7 +232,7 @@ class VectorAggregates:
                 continue
             rows = np.flatnonzero(counts > 0)[::-1]
             first_is_nan = np.zeros(len(was_nan), bool)
-            first_is_nan[codes[rows]] = is_nan[rows]  # of several assignments the last one counts
+            first_is_nan[codes[rows]] = is_nan[rows]  # the last assignment to an index wins
             yield value, neutral, was_nan | (first_is_nan & (initial[count] <= 0))
 
     def running(
@@ -293,9 +295,9 @@ def _integer_sums(codes: Array, values: Array, keys: int) -> Array:
 
 
 def _accumulated(
-    part: PartOf, of_key: Array, starts: Array, counts: Array, initial: Array
+    part: ArgumentPart, of_key: Array, starts: Array, counts: Array, initial: Array
 ) -> Array:
-    """Return the values of each key put together one after another, from its first state on."""
+    """Return the values of each key merged one by one, starting from its first state."""
     import numpy as np
 
     found = of_key.copy()

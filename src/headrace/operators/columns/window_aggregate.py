@@ -1,8 +1,8 @@
 """Aggregation by key and window: TUMBLE, HOP and CUMULATE.
 
-Rows are put together by key and slice. A window gives its rows once, when the watermark (or the
-clock) has passed its end, from its slices. There are no timers: what is due follows from the slices
-that exist.
+Rows are aggregated by key and slice. When the watermark (or the clock) passes the end of a window,
+its slices are merged and it gives its result, once. There are no timers: which windows are due
+follows from the slices that exist.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
 class WindowAggregateSpec(AggregatesSpec):
     """``schema``: of the input; ``result``: of keys, results and ``borders``.
 
-    ``retracts``: whether rows of the input may be taken back. ``gets_partials``: senders put rows
-    together. ``processing_time``: the time of a row is that of the micro-batch in which it comes.
+    ``retracts``: whether the input may have retractions. ``gets_partials``: senders pre-aggregate
+    rows. ``processing_time``: the time of a row is that of the micro-batch in which it comes.
     """
 
     keys: tuple[str, ...]
@@ -72,7 +72,7 @@ class WindowAggregateSpec(AggregatesSpec):
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
-        """By the clock it needs no watermarks, and is called when time passes."""
+        """With processing time it needs no watermarks, and is called when time passes."""
         return Traits(
             keyed=True,
             state=True,
@@ -109,7 +109,11 @@ class WindowAggregateSpec(AggregatesSpec):
         return Combiner(local, replace(self, gets_partials=True), sends_partials=False)
 
     def build(self) -> Operator:
-        return ClockWindowOperator(self) if self.processing_time else WindowAggregateOperator(self)
+        return (
+            ProcessingTimeWindowOperator(self)
+            if self.processing_time
+            else WindowAggregateOperator(self)
+        )
 
 
 class WindowAggregateOperator(KeyedColumnOperator):
@@ -140,7 +144,7 @@ class WindowAggregateOperator(KeyedColumnOperator):
         self._late = context.get_metrics_group().counter(LATE_COUNTER)
 
     def restore(self, state: Any | None) -> None:
-        """Start a task run: windows up to some time have fired."""
+        """Start a task run. ``_reached``: windows up to this time have fired."""
         super().restore(state)
         self._reached = self._reached_before(state)
         self._deferred = self._slices = None
@@ -182,7 +186,8 @@ class WindowAggregateOperator(KeyedColumnOperator):
                 self._note_end(start)
 
     def _are_late(self, last_ends: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return which rows have no window that is open, by the ends of their last windows."""
+        """Return which rows have no open window; ``last_ends``: the end of each row's last
+        window."""
         late: np.ndarray[Any, Any] = last_ends - 1 <= self._windows.reached(
             self.key_context.watermark
         )
@@ -243,7 +248,7 @@ class WindowAggregateOperator(KeyedColumnOperator):
             self._push_watermark(deferred, False)
 
     def complete(self) -> None:
-        """Fire what is due, and write the partial results of other windows."""
+        """Fire the windows that are due, and write the partial results of the others."""
         self._fire_deferred()
         self._contents.write()
 
@@ -292,18 +297,19 @@ class WindowAggregateOperator(KeyedColumnOperator):
         return self._windows.last_moments(ends)
 
 
-class ClockWindowOperator(WindowAggregateOperator):
-    """Windows by processing time: a row is of the moment in which it comes, so none is late.
+class ProcessingTimeWindowOperator(WindowAggregateOperator):
+    """Windows by processing time: the time of a row is the time of its micro-batch, so no row is
+    late.
 
-    A window has ended when the clock is at its end: then no row of it can come any more. Windows
-    that are open at the end of the input give nothing, as in Flink.
+    A window ends when the clock reaches its end: later rows belong to later windows. Windows that
+    are open at the end of the input give no result, as in Flink.
     """
 
     def _reached_before(self, state: Any | None) -> int:
         return MIN_WATERMARK if state is None else state[1]
 
     def snapshot(self) -> tuple[str, int] | None:
-        """Return up to which time windows have fired, while some are open."""
+        """Return the time up to which windows have fired; None: no window is open."""
         return ("fired", self._reached) if self._known_slices() else None
 
     @property
@@ -318,11 +324,11 @@ class ClockWindowOperator(WindowAggregateOperator):
     def _add(self, columns: Columns, keys: tuple[Any, Any] | None) -> None:
         self._advance(self.key_context.now_ms - 1)
         if self._spec.gets_partials and len(columns):
-            columns = self._of_this_moment(columns)
+            columns = self._with_current_slice(columns)
         super()._add(columns, keys)
 
-    def _of_this_moment(self, columns: Columns) -> Columns:
-        """Return partial results with the present slice."""
+    def _with_current_slice(self, columns: Columns) -> Columns:
+        """Return partial results with the slice of the current time."""
         import pyarrow as pa
 
         from headrace.runtime.columns.batch import Columns
@@ -345,12 +351,12 @@ class ClockWindowOperator(WindowAggregateOperator):
         return np.zeros(len(last_ends), bool)
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """Pass a watermark on, after the windows that have ended."""
+        """Fire the windows that have ended, then forward the watermark."""
         self._advance(self.key_context.now_ms - 1)
         push_watermark(watermark, idle)
 
     def complete(self) -> None:
-        """Fire what is due, and write the partial results of other windows."""
+        """Fire the windows that are due, and write the partial results of the others."""
         self._advance(self.key_context.now_ms - 1)
         super().complete()
 

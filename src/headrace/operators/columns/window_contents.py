@@ -30,7 +30,7 @@ _KIND = StateKind(VALUE, type_data("PICKLED_BYTE_ARRAY"))
 
 
 Border = Literal["start", "end", "time"]
-"""What a column says of a window; the time is its last moment."""
+"""Which value of the window a column has; the time is its last millisecond."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class SliceValues:
         return None if found is MISSING else found
 
     def get_all(self, keys: Iterable[Any]) -> list[Any]:
-        """Return the states of keys, None for those that have none."""
+        """Return the states of keys; None for a key without state."""
         values, missing = self._values, MISSING
         found = [values[key] for key in keys]
         return [None if each is missing else each for each in found]
@@ -135,8 +135,8 @@ class WindowContents(ABC):
     def add(
         self, columns: Columns, slices: Array, minus: Array | None, keys: tuple[Any, Any] | None
     ) -> None:
-        """Add rows to their slices; ``minus``: those that are taken back; ``keys``: their codes
-        and the distinct ones."""
+        """Add rows to their slices; ``minus``: retracted rows; ``keys``: their codes and the
+        distinct ones."""
 
     @abstractmethod
     def windows(self, ends: Sequence[int]) -> Iterator[WindowResults]:
@@ -152,7 +152,7 @@ class WindowContents(ABC):
 
     @abstractmethod
     def forget(self) -> None:
-        """Drop what a failed task run has left."""
+        """Clear what a failed task run has left."""
 
     def slices_by_window(
         self, ends: Sequence[int], starts: Collection[int]

@@ -1,10 +1,9 @@
-"""The first of two phases of window aggregation: rows are put together by key and slice before
-they are sent.
+"""The first phase of window aggregation: rows are aggregated by key and slice before they are sent.
 
 The rules are those of the combiner of streams (``operators/windows/combining/combine.py``): a
 watermark waits until the rows before it are sent; rows after a watermark that ends one of their
 windows are sent after it; all others may be sent before it. Windows by processing time have no
-watermarks, and the receiver says in which slice they are.
+watermarks; the receiver assigns the slices.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ MAX_ROWS = 1 << 19
 
 @dataclass(frozen=True)
 class LocalWindowAggregateSpec(OperatorSpec):
-    """Partial results of rows, by key and slice. ``schema``: of the input. ``processing_time``:
-    the slice is that of the moment in which the receiver gets them."""
+    """Partial results of rows, by key and slice. ``schema``: of the input. ``processing_time``: the
+    receiver assigns the slice, by its own time."""
 
     keys: tuple[str, ...]
     windows: SlicedWindows
@@ -51,9 +50,9 @@ class LocalWindowAggregateSpec(OperatorSpec):
 
 
 class LocalWindowAggregateOperator(ColumnOperator):
-    """Holds partial results until the task run is over, or there are too many.
+    """Buffers partial results until the end of the task run, or until there are too many.
 
-    Where keys hardly repeat they are sent as they are: to put them together would cost more.
+    If keys rarely repeat, rows are sent as they are, because merging would cost more.
     """
 
     def __init__(self, spec: LocalWindowAggregateSpec) -> None:
@@ -125,7 +124,7 @@ class LocalWindowAggregateOperator(ColumnOperator):
         self._send()
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """Keep a watermark until the rows before it are sent, if it ends windows."""
+        """If the watermark ends windows, buffer it until the rows before it are sent."""
         self._flush()
         if self._by_clock:
             push_watermark(watermark, idle)

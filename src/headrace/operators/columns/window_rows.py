@@ -26,7 +26,7 @@ class RowContents(WindowContents):
     def add(
         self, columns: Columns, slices: Array, minus: Array | None, keys: tuple[Any, Any] | None
     ) -> None:
-        """Add rows to the states of their keys, and take rows back."""
+        """Add rows to the states of their keys, or retract them."""
         assert keys is not None, "states are by key"
         codes, distinct = keys
         batch, aggregates = columns.batch, self.shape.aggregates
@@ -110,7 +110,7 @@ class RowContents(WindowContents):
         )
 
     def write(self) -> None:
-        """Do nothing: it holds nothing."""
+        """Do nothing: it buffers nothing."""
 
     def forget(self) -> None:
-        """Do nothing: it holds nothing."""
+        """Do nothing: it buffers nothing."""

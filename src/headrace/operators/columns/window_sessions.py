@@ -45,8 +45,8 @@ Session = tuple[int, int, list[Any]]
 @dataclass(frozen=True)
 class SessionAggregateSpec(AggregatesSpec):
     """``schema``: of the input; ``result``: of keys, results and ``borders``. ``local``: sessions
-    of local time. ``retracts``: whether rows of the input may be taken back. ``processing_time``:
-    the time of a row is that of the micro-batch in which it comes."""
+    of local time. ``retracts``: whether the input may have retractions. ``processing_time``: the
+    time of a row is that of the micro-batch in which it comes."""
 
     keys: tuple[str, ...]
     gap_ms: int
@@ -61,7 +61,7 @@ class SessionAggregateSpec(AggregatesSpec):
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
-        """The timers are those of one of the two clocks."""
+        """The timers are of event time or of processing time."""
         return Traits(
             keyed=True,
             state=True,
@@ -104,7 +104,7 @@ class SessionAggregateOperator(KeyedColumnOperator):
         self._late = context.get_metrics_group().counter(LATE_COUNTER)
 
     def restore(self, state: Any | None) -> None:
-        """Drop what a failed task run has left."""
+        """Clear what a failed task run has left."""
         super().restore(state)
         self._ended.clear()
 
@@ -221,7 +221,7 @@ class SessionAggregateOperator(KeyedColumnOperator):
         push_watermark(watermark, idle)
 
     def complete(self) -> None:
-        """Give what is left."""
+        """Emit the changes that are left."""
         self._give()
 
     def _give(self) -> None:

@@ -1,7 +1,7 @@
-"""Aggregation by key and window whose results are given early, and again for late rows.
+"""Aggregation by key and window, with results before the end, and again for late rows.
 
-All windows of a key are one value of its state. Rows are added one by one, as a result after each
-row may be given. A result that has changed since it was given is given as an update.
+The state of a key has all its windows as one value. Rows are added one by one, because each row may
+give a result. A result that was emitted before is emitted as an update.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class OpenWindow(TypedDict):
     """A window of a key; in the state it is a plain dictionary.
 
     ``state``: the number of its rows, and the state of each accumulator. ``given``: the results
-    that were given last; None: none were. ``ended``: whether the result of its end was given.
-    ``due_ms``: when the next result is given by processing time.
+    that were emitted last; None: none. ``ended``: whether the result at its end was emitted.
+    ``due_ms``: when the next result is due, by processing time.
     """
 
     state: list[Any]
@@ -72,7 +72,7 @@ class WindowUpdatesSpec(AggregatesSpec):
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
-        """Results at an interval need the clock, also for windows of event time."""
+        """Results at an interval need processing time, also in windows of event time."""
         return Traits(
             keyed=True,
             state=True,
@@ -97,11 +97,11 @@ class WindowUpdatesSpec(AggregatesSpec):
 
 
 class WindowUpdatesOperator(KeyedColumnOperator):
-    """Gives what changes in the results of windows."""
+    """Emits the changes of the results of windows."""
 
     def __init__(self, spec: WindowUpdatesSpec) -> None:
         super().__init__(spec.schema)
-        self._spec, self._windows, self._emit = spec, spec.windows, spec.emit
+        self._spec, self._windows, self._strategy = spec, spec.windows, spec.emit
         self._time = WindowTime(spec.processing_time, spec.windows.local)
         self._accumulators = [each.accumulator for each in spec.aggregates]
         self._keys: list[Any] = []
@@ -114,7 +114,7 @@ class WindowUpdatesOperator(KeyedColumnOperator):
         self._late = context.get_metrics_group().counter(LATE_COUNTER)
 
     def restore(self, state: Any | None) -> None:
-        """Drop what a failed task run has left."""
+        """Clear what a failed task run has left."""
         super().restore(state)
         self._forget()
 
@@ -124,7 +124,7 @@ class WindowUpdatesOperator(KeyedColumnOperator):
     # Rows
 
     def take(self, columns: Columns, codes: Array, distinct: list[Any]) -> None:
-        """Add rows to their windows, and take rows back."""
+        """Add rows to their windows, or retract them."""
         if not len(columns):
             return
         slices = self._windows.slices_of(self._time.of_rows(columns, self.key_context))
@@ -133,13 +133,13 @@ class WindowUpdatesOperator(KeyedColumnOperator):
         for row, (code, start) in enumerate(zip(codes.tolist(), slices.tolist(), strict=True)):
             sign = -1 if minus is not None and minus[row] else 1
             self._add(distinct[code], self._windows.ends_of(start), values_of(row), sign)
-        self._give()
+        self._emit()
 
     def _add(
         self, key: Any, ends: Iterable[int], values: Sequence[tuple[Any, ...] | None], sign: int
     ) -> None:
         reached = self._time.reached(self.key_context)
-        backend, lateness_ms = self.key_context.backend, self._emit.lateness_ms
+        backend, lateness_ms = self.key_context.backend, self._strategy.lateness_ms
         windows: dict[int, OpenWindow] = backend.enter(key).setdefault(SLOT, {})
         is_late = False
         for end in ends:
@@ -155,11 +155,13 @@ class WindowUpdatesOperator(KeyedColumnOperator):
                     self._time.set_timer(self._time.due(last), key, self.key_context)
             self._change(window["state"], values, sign)
             if not window["ended"] and end - 1 <= reached:
-                self._note(key, end, window)  # a window whose first rows are late has no end
+                self._buffer_change(
+                    key, end, window
+                )  # a window whose first rows are late has no end
                 continue
-            delay_ms = self._emit.late_ms if window["ended"] else self._emit.early_ms
+            delay_ms = self._strategy.late_ms if window["ended"] else self._strategy.early_ms
             if delay_ms == 0:
-                self._note(key, end, window)
+                self._buffer_change(key, end, window)
             elif delay_ms is not None and window["due_ms"] is None:
                 self._set_due(key, window, self.key_context.now_ms + delay_ms)
         if not windows:
@@ -184,7 +186,7 @@ class WindowUpdatesOperator(KeyedColumnOperator):
         self.key_context.backend.processing_timers.register(Timer(due_ms, key))
 
     def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Give the results of a key that are due, and remove the windows that have ended."""
+        """Emit the results of a key that are due, and remove the windows that have ended."""
         key, backend = timer.key, self.key_context.backend
         entry = backend.enter(key)
         windows: dict[int, OpenWindow] = entry.get(SLOT, {})
@@ -192,28 +194,28 @@ class WindowUpdatesOperator(KeyedColumnOperator):
         for end in sorted(windows):
             window = windows[end]
             if not is_event_time and window["due_ms"] is not None:
-                self._give_if_due(key, end, window)
+                self._emit_if_due(key, end, window)
             if end - 1 <= reached and not window["ended"]:
                 window["ended"], window["due_ms"] = True, None
-                self._note(key, end, window)
-            if end - 1 + self._emit.lateness_ms <= reached:
+                self._buffer_change(key, end, window)
+            if end - 1 + self._strategy.lateness_ms <= reached:
                 del windows[end]
         if not windows:
             entry.pop(SLOT, None)
         backend.changed(key)
 
-    def _give_if_due(self, key: Any, end: int, window: OpenWindow) -> None:
+    def _emit_if_due(self, key: Any, end: int, window: OpenWindow) -> None:
         now_ms, due_ms = self.key_context.now_ms, window["due_ms"]
-        delay_ms = self._emit.late_ms if window["ended"] else self._emit.early_ms
+        delay_ms = self._strategy.late_ms if window["ended"] else self._strategy.early_ms
         if due_ms is None or due_ms > now_ms or not delay_ms:
             return
-        self._note(key, end, window)
+        self._buffer_change(key, end, window)
         self._set_due(key, window, due_ms + ((now_ms - due_ms) // delay_ms + 1) * delay_ms)
 
     # Results
 
-    def _note(self, key: Any, end: int, window: OpenWindow) -> None:
-        """Note what has changed since the results of a window were given."""
+    def _buffer_change(self, key: Any, end: int, window: OpenWindow) -> None:
+        """Buffer the change since the last results of a window were emitted."""
         after = self._results(end, window["state"]) if window["state"][0] > 0 else None
         before, window["given"] = window["given"], after
         if after is not None and before is not None and self._same(before, after):
@@ -223,7 +225,7 @@ class WindowUpdatesOperator(KeyedColumnOperator):
         self._keys.append(key)
 
     def _same(self, one: list[Any], other: list[Any]) -> bool:
-        """Return whether aggregates are the same; the time of a result is no part of them."""
+        """Return whether aggregates are equal; the times of results are not compared."""
         count = len(self._accumulators)
         return one[:count] == other[:count]
 
@@ -245,15 +247,15 @@ class WindowUpdatesOperator(KeyedColumnOperator):
         return int(find(np.array([end], np.int64))[0])
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """Give what timers have noted, before the watermark."""
-        self._give()
+        """Emit the changes that timers have buffered, then the watermark."""
+        self._emit()
         push_watermark(watermark, idle)
 
     def complete(self) -> None:
-        """Give what is left."""
-        self._give()
+        """Emit the changes that are left."""
+        self._emit()
 
-    def _give(self) -> None:
+    def _emit(self) -> None:
         import pyarrow as pa
 
         if not self._keys:

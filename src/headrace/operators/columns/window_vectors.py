@@ -32,7 +32,7 @@ MAX_ROWS = 1 << 19
 """With more partial results than these, all are written to the tables."""
 
 MAX_FIRED_ROWS = 1 << 20
-"""About how many partial results are put together into windows at once."""
+"""About how many partial results are merged into windows at once."""
 
 
 def slice_partials(
@@ -61,7 +61,7 @@ def sliced_schema(vectors: VectorAggregates, schema: Any, keys: Sequence[str]) -
 
 
 class VectorContents(WindowContents):
-    """Partial results as Arrow batches. ``partials``: they come so, put together by senders."""
+    """Partial results as Arrow batches. ``partials``: senders have pre-aggregated them."""
 
     def __init__(self, shape: WindowShape, vectors: VectorAggregates, partials: bool) -> None:
         super().__init__(shape)
@@ -78,7 +78,7 @@ class VectorContents(WindowContents):
         return bool(self._buffered)
 
     def forget(self) -> None:
-        """Drop what a failed task run has left."""
+        """Clear what a failed task run has left."""
         self._buffered, self._rows = [], 0
 
     def add(

@@ -48,8 +48,8 @@ class StateChange(NamedTuple):
 
     ``kind``: the declared one. ``loads``: reads pickled values with objects of changed classes;
     None if there are none. ``convert``: of one value, element or value of a map; None: unchanged.
-    ``restamp``: of what is stored, adds or removes the time of a time-to-live; then ``kind`` is
-    that before.
+    ``restamp``: adds or removes the time of a time-to-live in stored values; ``kind`` is then the
+    kind before that.
     """
 
     kind: StateKind

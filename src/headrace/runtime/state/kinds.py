@@ -55,8 +55,8 @@ class Evolution(NamedTuple):
     ``renamed``: new names of fields by the old ones. ``defaults``: values of new fields of rows.
     ``migrations``: by version, ascending, a function from a value of an older version to the value.
     ``ordered``: each stored value is a pair of its place and the value of a map (broadcast state).
-    ``stamp``: returns the time (ms) of values that get a time-to-live, which may come and go; None:
-    it may not.
+    ``stamp``: returns the time (ms) for values that get a time-to-live; None: a time-to-live may
+    not be added or removed.
     """
 
     renamed: Mapping[str, str] = {}

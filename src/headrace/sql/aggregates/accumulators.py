@@ -1,4 +1,4 @@
-"""How results over groups of rows are kept: exact, in Python, also where rows are taken back."""
+"""Accumulators of groups of rows: exact, in Python, also with retractions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from headrace.operators.columns.accumulator import Accumulator
-from headrace.operators.columns.parts import COUNT, Part
+from headrace.operators.columns.parts import COUNT, AccumulatorPart
 from headrace.operators.columns.vectors import VectorAccumulator
 from headrace.sql.aggregates.fitting import converted
 from headrace.sql.types import (
@@ -20,7 +20,7 @@ from headrace.sql.types import (
 class Count(VectorAccumulator):
     """How many rows have no NULL among the arguments; of COUNT(*) all."""
 
-    parts: ClassVar[tuple[Part, ...]] = (COUNT,)
+    parts: ClassVar[tuple[AccumulatorPart, ...]] = (COUNT,)
 
     def load(self, states: Sequence[int]) -> tuple[Sequence[int]]:
         return (states,)
@@ -76,7 +76,7 @@ class _Occurrences(Accumulator):
 
 @dataclass(frozen=True)
 class ExtremeOfValues(_Occurrences):
-    """The least or greatest value, of values that may be taken back."""
+    """The least or greatest value; values may be retracted."""
 
     greatest: bool
 
@@ -104,7 +104,7 @@ class Collect(_Occurrences):
 
 @dataclass(frozen=True)
 class CollectWithParts(Accumulator):
-    """A MULTISET of values with parts, which come after texts that tell them apart."""
+    """A MULTISET of arrays, maps or rows. Each is stored after a text that is its key."""
 
     def zero(self) -> dict[str, tuple[Any, int]]:
         return {}
@@ -212,7 +212,7 @@ class JoinedText(ListOfValues):
 
 @dataclass(frozen=True)
 class EndValue(ListOfValues):
-    """The first or the last of the values that are not NULL, of values that may be taken back."""
+    """The first or the last of the values that are not NULL; values may be retracted."""
 
     last: bool = False
 
@@ -222,7 +222,7 @@ class EndValue(ListOfValues):
 
 @dataclass(frozen=True)
 class FirstOrLast(Accumulator):
-    """The first or the last of the values that are not NULL; values are never taken back."""
+    """The first or the last of the values that are not NULL; values are never retracted."""
 
     last: bool
 
@@ -234,7 +234,7 @@ class FirstOrLast(Accumulator):
         return state if value is None or (state is not None and not self.last) else value
 
     def retract(self, state: Any, values: tuple[Any, ...]) -> Any:
-        raise AssertionError("an input that takes rows back has EndValue")
+        raise AssertionError("an input with retractions has EndValue")
 
     def merge(self, state: Any, other: Any) -> Any:
         return self.add(state, (other,))

@@ -1,4 +1,4 @@
-"""MIN and MAX of values that are never taken back."""
+"""MIN and MAX without retractions."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from headrace.operators.columns.parts import (
     LONG_DIGITS,
     MAX,
     MIN,
-    Part,
-    PartOf,
+    AccumulatorPart,
+    ArgumentPart,
     from_ordered,
     ordered,
 )
@@ -47,14 +47,14 @@ _ORDERED = (
 
 @dataclass(frozen=True)
 class Extreme(VectorAccumulator):
-    """The least or greatest value; values are never taken back."""
+    """The least or greatest value; values are never retracted."""
 
     greatest: bool
     of: SqlType
 
     @property
-    def parts(self) -> tuple[Part, ...]:
-        """The value and the count, of types whose values are 64 bits with an order."""
+    def parts(self) -> tuple[AccumulatorPart, ...]:
+        """The value and the count, for types that map to ordered integers of 64 bits."""
         if isinstance(self.of, DecimalType):
             is_ordered = self.of.precision <= LONG_DIGITS
         else:
@@ -63,7 +63,7 @@ class Extreme(VectorAccumulator):
 
     @property
     def _of_nan(self) -> int:
-        return PartOf(self.parts[0], None, None, is_float=True).neutral
+        return ArgumentPart(self.parts[0], None, None, is_float=True).neutral
 
     def load(self, states: Sequence[Any]) -> Sequence[Sequence[Any]]:
         import pyarrow as pa
@@ -94,7 +94,7 @@ class Extreme(VectorAccumulator):
         return value if (value > state if self.greatest else value < state) else state
 
     def retract(self, state: Any, values: tuple[Any, ...]) -> Any:
-        raise AssertionError("an input that takes rows back has ExtremeOfValues")
+        raise AssertionError("an input with retractions has ExtremeOfValues")
 
     def merge(self, state: Any, other: Any) -> Any:
         return self.add(state, (other,))

@@ -9,11 +9,12 @@ from typing import Any
 from headrace.sql.types import DecimalType, FloatType, IntegerType, SqlType
 
 EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
-"""Sums of decimals have 38 digits; what does not fit becomes NULL at the end, as in Flink."""
+"""Sums of decimals have 38 digits. A larger result becomes NULL at the end, as in Flink."""
 
 
 def fitted(value: Any, kind: SqlType) -> Any:
-    """Return a sum as a value of its type: integers wrap, decimals round, or are NULL."""
+    """Return a sum as a value of its type: integers wrap; decimals are rounded, or NULL if too
+    large."""
     if isinstance(kind, IntegerType):
         return wrapped(value, kind.bits)
     if isinstance(kind, DecimalType):
@@ -25,7 +26,7 @@ def fitted(value: Any, kind: SqlType) -> Any:
 def converted(value: float, kind: SqlType) -> Any:
     """Return a float as a value of a numeric type."""
     if isinstance(kind, IntegerType):
-        # As Java does: the nearest number of 32 or 64 bits, of which a shorter one takes the last.
+        # As in Java: the nearest integer of 32 or 64 bits; a shorter type takes its lowest bits.
         most = (1 << (max(kind.bits, 32) - 1)) - 1
         whole = 0 if math.isnan(value) else int(max(min(value, most), -most - 1))
         return wrapped(whole, kind.bits)
@@ -35,7 +36,7 @@ def converted(value: float, kind: SqlType) -> Any:
 
 
 def wrapped(value: int, bits: int) -> int:
-    """Return an integer as Java keeps it in so many bits."""
+    """Return an integer as it is after an overflow in Java, with this many bits."""
     half = 1 << (bits - 1)
     return (value + half) % (1 << bits) - half
 

@@ -11,7 +11,7 @@ from headrace.operators.columns.parts import (
     COUNT,
     LIMB_BITS,
     SUM,
-    Part,
+    AccumulatorPart,
     limbs_of,
     sums_of_limbs,
 )
@@ -27,7 +27,7 @@ from headrace.sql.types import (
 )
 
 SumState = tuple[Any, int]
-"""The sum, and how many values it is of."""
+"""The sum, and the number of its values."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Sum(VectorAccumulator):
     empty: Any = None
 
     @property
-    def parts(self) -> tuple[Part, ...]:
-        """Sum and count, of integers and doubles; the digits of decimals, and their count."""
+    def parts(self) -> tuple[AccumulatorPart, ...]:
+        """Sum and count; for decimals, limbs and count."""
         if isinstance(self.of, DecimalType):
             return (*limbs_of(self.of.precision), COUNT)
         return (SUM, COUNT) if isinstance(self.of, IntegerType | DoubleType) else ()
@@ -121,7 +121,7 @@ class Sum(VectorAccumulator):
 
 @dataclass(frozen=True)
 class Average(Sum):
-    """The average of the values that are not NULL; of integers without what is after the point."""
+    """The average of the values that are not NULL; for integers without the fraction."""
 
     def results(self, parts: Sequence[Any]) -> Any:
         import numpy as np

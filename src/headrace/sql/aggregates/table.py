@@ -34,7 +34,7 @@ from headrace.sql.types import (
 
 Types = Sequence[SqlType]
 Make = Callable[[Types, SqlType, bool, Sequence[Any]], Accumulator]
-"""Takes the arguments' types, the result's, whether rows may be taken back, and constants."""
+"""Takes the arguments' types, the result's, whether rows may be retracted, and constants."""
 
 
 @dataclass(frozen=True)
@@ -329,7 +329,7 @@ _ROWS = (
         _json_array_type,
         _json_array,
         ("JSON_ARRAYAGG(value [{NULL | ABSENT} ON NULL])",),
-        "An array of JSON with the values of the rows; NULL is left out, if nothing is said.",
+        "An array of JSON with the values of the rows; by default NULL is left out.",
         example=("JSON_ARRAYAGG(n)", "[1,2,2]"),
     ),
 )
@@ -374,6 +374,6 @@ def make_accumulator(
     retracts: bool,
     constants: Sequence[Any] = (),
 ) -> Accumulator:
-    """Return the accumulator of a call; ``retracts``: whether rows of the input are taken back."""
+    """Return the accumulator of a call; ``retracts``: whether the input has retractions."""
     made = function.make(types, result, retracts, constants)
     return kept.Distinct(made) if distinct else made

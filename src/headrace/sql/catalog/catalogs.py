@@ -1,4 +1,4 @@
-"""Changes and shows catalogs themselves, without what is in them."""
+"""Changes and shows catalogs, without their contents."""
 
 from __future__ import annotations
 
@@ -52,12 +52,13 @@ def alter_catalog(name: str, change: Change, manager: CatalogManager) -> None:
 def _check_type_stays(verb: str, keys: tuple[str, ...]) -> None:
     if "type" in keys:
         raise CatalogError(
-            f"ALTER CATALOG … {verb} does not change 'type'", hint="DROP CATALOG, and make it again"
+            f"ALTER CATALOG … {verb} does not change 'type'",
+            hint="drop the catalog, and create it again",
         )
 
 
 def show_create_catalog(name: str, catalog: CatalogDescription) -> Listing:
-    """Return the statement that makes a catalog; the values of secret options are hidden."""
+    """Return the statement that creates a catalog; values of secret options are hidden."""
     lines = [f"CREATE CATALOG {quote_name(name)}"]
     if catalog.comment:
         lines.append(f"COMMENT {quoted_text(catalog.comment)}")

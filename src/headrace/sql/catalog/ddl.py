@@ -149,4 +149,4 @@ def _place(content: MemoryCatalog, path: Path) -> tuple[str, str]:
 
 def _check_new(before: object, path: Path) -> None:
     if before is not None:
-        raise CatalogError(f"{_path(*path)} is there twice")
+        raise CatalogError(f"{_path(*path)} occurs twice")

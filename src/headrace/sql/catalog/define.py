@@ -202,7 +202,9 @@ def checked(table: CatalogTable) -> CatalogTable:
     _check_unique(names, "column")
     for each in table.columns:
         if not isinstance(each, ComputedColumn) and _has_interval(each.type):
-            raise CatalogError(f"the column {quote_name(each.name)} is an INTERVAL: none is stored")
+            raise CatalogError(
+                f"the column {quote_name(each.name)} is an INTERVAL, which cannot be stored"
+            )
     keys = [each.key or each.name for each in table.columns if isinstance(each, MetadataColumn)]
     _check_unique(keys, "metadata key")
     if table.watermark is not None and table.watermark.column[0] not in names:
@@ -236,7 +238,7 @@ def _with_key(table: CatalogTable, names: list[str]) -> CatalogTable:
         return table
     if key.enforced:
         raise CatalogError(
-            "a primary key is not enforced: the rows of a table belong to others",
+            "a primary key cannot be enforced: other programs may write the table",
             hint="PRIMARY KEY (…) NOT ENFORCED",
         )
     _check_unique(key.columns, "column of the primary key")
@@ -256,5 +258,5 @@ def _check_unique(names: Iterable[str], what: str) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise CatalogError(f"the {what} {quote_name(name)} is there twice")
+            raise CatalogError(f"the {what} {quote_name(name)} occurs twice")
         seen.add(name)

@@ -318,7 +318,7 @@ def show(statement: Show, manager: CatalogManager, types: Types) -> Listing:
 
 
 def _show_partitions(statement: Show, manager: CatalogManager) -> Listing:
-    """Return the declared partitions; folders of files are their connector's."""
+    """Return the declared partitions, without those that a connector finds in folders."""
     path = manager.qualify(statement.path)
     if not manager.table(statement.path).partitioned_by:
         raise CatalogError(f"the table {path} has no partitions")

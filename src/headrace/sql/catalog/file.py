@@ -101,7 +101,7 @@ class FileCatalog(Catalog):
             raise self._error(f"cannot be read: {error}") from None
         if not text.startswith(_HEADER):
             raise self._error(
-                "cannot be read: it is no catalog of this version of Headrace",
+                "cannot be read: it is not a catalog of this version of Headrace",
                 hint=f"its first line is {_HEADER.strip()!r}",
             )
         try:

@@ -148,7 +148,7 @@ class CatalogManager:
 
     @_one_change("database")
     def replace_database(self, path: Path, database: CatalogDatabase) -> None:
-        """Change what is said of a database."""
+        """Change the options and comment of a database."""
         self.database(path)
         catalog, name = self.qualify_database(path)
         self.registry.catalog(catalog).put_database(name, database)
@@ -281,7 +281,7 @@ class CatalogManager:
         """Return a table or view that may be changed: it is in a catalog."""
         found = self.relation(path)
         if found.temporary:
-            raise CatalogError(f"{found.path} is temporary, so it is not changed")
+            raise CatalogError(f"{found.path} is temporary, so it cannot be changed")
         if kind_of(found.relation) != kind:
             raise CatalogError(f"{found.path} is a {kind_of(found.relation)}")
         return found
@@ -297,7 +297,7 @@ class CatalogManager:
         first = found.path[: 3 - len(target)]
         renamed = ObjectPath(*first, *target)
         if renamed[:2] != found.path[:2]:
-            raise CatalogError(f"{found.path} is renamed inside its database only")
+            raise CatalogError(f"{found.path} can be renamed only inside its database")
         catalog = self.registry.catalog(renamed.catalog)
         if catalog.relation(renamed.database, renamed.name) is not None:
             raise CatalogError(f"{renamed} exists already")

@@ -67,17 +67,17 @@ class Catalog(Protocol):
         """Drop a function."""
 
     def partitions(self, database: str, table: str) -> dict[Partition, CatalogPartition]:
-        """Return the partitions of a table that were declared."""
+        """Return the declared partitions of a table."""
         return {}
 
     def put_partition(
-        self, database: str, table: str, partition: Partition, said: CatalogPartition
+        self, database: str, table: str, partition: Partition, description: CatalogPartition
     ) -> None:
-        """Declare a partition, or change what is said of it."""
+        """Declare a partition, or replace its description."""
         refuse("a declared partition of a table in this catalog")
 
     def drop_partition(self, database: str, table: str, partition: Partition) -> None:
-        """Forget a declared partition."""
+        """Drop a declared partition."""
         refuse("a declared partition of a table in this catalog")
 
 
@@ -150,9 +150,9 @@ class MemoryCatalog(Catalog):
         return dict(self._databases[database].partitions.get(table, {}))
 
     def put_partition(
-        self, database: str, table: str, partition: Partition, said: CatalogPartition
+        self, database: str, table: str, partition: Partition, description: CatalogPartition
     ) -> None:
-        self._databases[database].partitions.setdefault(table, {})[partition] = said
+        self._databases[database].partitions.setdefault(table, {})[partition] = description
 
     def drop_partition(self, database: str, table: str, partition: Partition) -> None:
         del self._databases[database].partitions[table][partition]

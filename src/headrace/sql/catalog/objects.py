@@ -89,7 +89,7 @@ class CatalogFunction:
 
 @dataclass(frozen=True)
 class CatalogDescription:
-    """What CREATE CATALOG says of a catalog."""
+    """The options and comment of CREATE CATALOG."""
 
     options: Options = ()
     comment: str | None = None
@@ -97,19 +97,19 @@ class CatalogDescription:
 
 @dataclass(frozen=True)
 class CatalogDatabase:
-    """What is said of a database."""
+    """The options and comment of a database."""
 
     options: Options = ()
     comment: str = ""
 
 
 Partition = tuple[tuple[str, str], ...]
-"""The values of a partition, in the order of the table's columns of partitions."""
+"""The columns and values of a partition, in the order of PARTITIONED BY."""
 
 
 @dataclass(frozen=True)
 class CatalogPartition:
-    """What is said of a partition."""
+    """The options and comment of a partition."""
 
     options: Options = ()
     comment: str = ""

@@ -21,7 +21,7 @@ def open_catalog(name: str, options: Options) -> Catalog:
     if kind == "generic_in_memory":
         default_database = given.pop("default-database", "default")
         for key in given:
-            raise CatalogError(f"a catalog in memory has no option '{key}'")
+            raise CatalogError(f"a catalog in memory does not have the option '{key}'")
         return MemoryCatalog(default_database)
     if kind == file.TYPE:
         return file.open_file_catalog(name, given)
@@ -68,12 +68,12 @@ class CatalogRegistry:
         return found
 
     def description(self, name: str) -> CatalogDescription:
-        """Return what CREATE CATALOG said of a catalog."""
+        """Return the options and comment of CREATE CATALOG."""
         found = self._descriptions.get(name)
         if found is None and name not in self._opened:
             raise self._missing(name)
         if found is None:
-            raise CatalogError(f"the catalog {quote_name(name)} was not made by CREATE CATALOG")
+            raise CatalogError(f"the catalog {quote_name(name)} was not created by CREATE CATALOG")
         return found
 
     def _missing(self, name: str) -> CatalogError:
@@ -94,7 +94,8 @@ class CatalogRegistry:
     def register(
         self, name: str, catalog: Catalog, description: CatalogDescription | None = None
     ) -> None:
-        """Add a catalog; without a description it was made by no CREATE CATALOG."""
+        """Add a catalog; ``description``: of CREATE CATALOG; None: it was created in another
+        way."""
         self._check_new(name)
         self._opened[name] = catalog
         if description is not None:
@@ -105,7 +106,7 @@ class CatalogRegistry:
             raise CatalogError(f"the catalog {quote_name(name)} exists already")
 
     def alter(self, name: str, description: CatalogDescription) -> None:
-        """Give a catalog other options, with which it is opened again, or another comment."""
+        """Change the options of a catalog, and open it again; or change its comment."""
         if description.options != self.description(name).options:
             self._opened[name] = self._open_catalog(name, description.options)
         self._descriptions[name] = description

@@ -15,10 +15,10 @@ _COMMENT = "# COMMENT "
 
 
 class FileCatalogStore:
-    """The options of each catalog in a file ``<name>.yaml``, as Flink's store has them.
+    """Stores the options of each catalog in a file ``<name>.yaml``, as Flink's store does.
 
-    Files have a line ``key: value`` for each option; values that Headrace writes are in quotes.
-    The comment of a catalog is in a line that Flink skips.
+    Files have a line ``key: value`` for each option; values that Headrace writes are in quotes. The
+    comment of a catalog is in a line that Flink ignores.
     """
 
     def __init__(self, folder: str) -> None:
@@ -86,7 +86,7 @@ def _unquoted(text: str) -> str:
     if text.startswith('"'):
         found = json.loads(text)
         if not isinstance(found, str):
-            raise ValueError(f"{text} is no text")
+            raise ValueError(f"{text} is not a text")
         return found
     if text.startswith("'") and text.endswith("'") and len(text) > 1:
         return text[1:-1].replace("''", "'")

@@ -21,9 +21,9 @@ class TypedLiteral(exp.Cast):
 
 
 class ValueLiteral(exp.Expression, exp.Condition):
-    """A constant of a program: ``this`` its value as Arrow takes it, ``to`` its ``TypeName``.
+    """A constant of a program: ``this`` is its value for Arrow, ``to`` its ``TypeName``.
 
-    Values with parts are tuples: of elements, of fields, of pairs of key and value.
+    Arrays, rows and maps are tuples: of elements, of fields, of pairs of key and value.
     """
 
     arg_types: ClassVar[dict[str, bool]] = {"this": False, "to": True}
@@ -65,8 +65,8 @@ class PlanTable(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "alias": False}
 
 
-PUTS_TEXTS = "puts_texts"
-"""Marks, in ``meta``, a ``+`` that also puts texts together: that of the Table API."""
+CONCATENATES = "concatenates"
+"""Marks, in ``meta``, a ``+`` that also concatenates texts: that of the Table API."""
 
 
 class WindowBorder(exp.Expression):

@@ -221,7 +221,7 @@ class StatementReader(DefinitionReader):
         if not self.take("PLAN", "FOR"):
             while (detail := self.take_one_of(*_DETAILS)) is not None:
                 if detail in details:
-                    self.refuse(f"{detail} is there twice", self.tokens[self.index - 1])
+                    self.refuse(f"{detail} occurs twice", self.tokens[self.index - 1])
                 details.append(detail)
                 if not self.take_symbol(","):
                     break

@@ -55,9 +55,9 @@ _PLAIN: dict[str, SqlType] = {
 _REFUSED = {
     "BITMAP": "a type of Flink that is not supported",
     "DESCRIPTOR": "a type of Flink that is not supported",
-    "RAW": "a type of Flink that is not supported; BYTES holds any value",
+    "RAW": "a type of Flink that is not supported; use BYTES for any value",
     "STRUCTURED": "a type of Flink that is not supported; ROW has named fields too",
-    "VARIANT": "a type of Flink that is not supported; STRING holds JSON",
+    "VARIANT": "a type of Flink that is not supported; use STRING for JSON",
     "DATETIME": "no type of Flink; TIMESTAMP is one",
     "TEXT": "no type of Flink; STRING is one",
     "STRUCT": "no type of Flink; ROW is one",

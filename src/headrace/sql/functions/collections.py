@@ -105,12 +105,12 @@ def _map(call: Call, arguments: Sequence[Any], session: Session) -> Any:
 
 
 def null_key() -> SqlError:
-    """Return the error of a map with the key NULL."""
+    """Return the error for a map with the key NULL."""
     return SqlError("a map with the key NULL is not supported")
 
 
 def last_by_key(entries: Iterable[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Return entries without those whose key comes again."""
+    """Return the entries; of entries with equal keys, only the last."""
     found: dict[Any, tuple[Any, Any]] = {}
     for key, value in entries:
         found[repr(key) if isinstance(key, list | dict) else key] = (key, value)
@@ -238,7 +238,7 @@ def _element_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Si
 def _element(call: Call, arguments: Sequence[Any], session: Session) -> Any:
     def only(values: list[Any]) -> Any:
         if len(values) > 1:
-            raise SqlError("ELEMENT is of a collection that has more than one element")
+            raise SqlError("ELEMENT: the collection has more than one element")
         return values[0] if values else None
 
     return map_values(only, arguments, to_arrow(call.type))

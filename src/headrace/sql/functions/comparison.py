@@ -81,7 +81,7 @@ def _refuse_text(one: SqlType, two: SqlType) -> None:
     """Refuse, as Flink, to ask whether a number is equal to a text."""
     if any(isinstance(each, CharacterType) for each in (one, two)):
         raise SqlValidationError(
-            f"a number and a text are not compared for equality: {one} and {two}",
+            f"a number and a text cannot be compared for equality: {one} and {two}",
             hint="CAST the text to the type of the number",
         )
 

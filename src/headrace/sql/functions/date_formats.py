@@ -212,9 +212,9 @@ _LETTERS = {
 
 @lru_cache(maxsize=1000)
 def reader(pattern: str, *, any_digits: bool = False) -> re.Pattern[str]:
-    """Return what reads texts of a pattern.
+    """Return a parser for a pattern.
 
-    ``any_digits``: numbers that do not stand beside each other have any number of digits.
+    ``any_digits``: a number that is not next to another one may have any number of digits.
     """
     parts = []
     tokens = tokens_of(pattern)
@@ -261,9 +261,9 @@ _JDBC = re.compile(
 
 
 def read_or_jdbc(text: str, pattern: str) -> int:
-    """Return the local time of a text of a pattern, or of the form of ``java.sql.Timestamp``.
+    """Return the local time of a text with a pattern, or in the form of ``java.sql.Timestamp``.
 
-    Flink falls back to the latter, such as '2020-1-2 3:04:05', whatever the pattern is.
+    As in Flink, a text such as '2020-1-2 3:04:05' is read with any pattern.
     """
     try:
         return read(text, pattern, lenient=True)
@@ -272,14 +272,14 @@ def read_or_jdbc(text: str, pattern: str) -> int:
         if found is None or not (1 <= int(found["month"]) <= 12 and 1 <= int(found["day"]) <= 31):
             raise
         fraction = int((found["fraction"] or "").ljust(9, "0"))
-        return _rolled(found.groupdict()) + fraction
+        return _with_overflow(found.groupdict()) + fraction
 
 
 def read_simple(text: str, pattern: str) -> int:
     """Return the local time of a text as Java's ``SimpleDateFormat`` reads it.
 
-    Numbers have any number of digits; those that are too great count on, as the 30th of February;
-    what follows the pattern does not count. S are milliseconds.
+    Numbers may have any number of digits. A number that is too large overflows: 30 February is in
+    March. Text after the pattern is ignored. S is milliseconds.
     """
     found = reader(pattern, any_digits=True).match(text)
     if found is None:
@@ -289,11 +289,11 @@ def read_simple(text: str, pattern: str) -> int:
         return read(text, pattern, rolls=True)
     if parts.get("year2"):
         parts["year"] = f"20{parts['year2']}"
-    return _rolled(parts) + int(parts.get("fraction") or 0) * 1_000_000
+    return _with_overflow(parts) + int(parts.get("fraction") or 0) * 1_000_000
 
 
-def _rolled(parts: Mapping[str, str | None]) -> int:
-    """Return the time of numbers, of which too great ones count on, without a fraction."""
+def _with_overflow(parts: Mapping[str, str | None]) -> int:
+    """Return the time of fields, without a fraction; fields that are too large overflow."""
 
     def number(name: str, absent: int) -> int:
         return int(parts.get(name) or absent)
@@ -336,7 +336,7 @@ def read(text: str, pattern: str, *, lenient: bool = False, rolls: bool = False)
             hour = int(parts[name]) % 12 + (12 if (parts.get("half") or "").upper() == "PM" else 0)
     minute, second = int(parts.get("minute") or 0), int(parts.get("second") or 0)
     if hour > 23 or minute > 59 or second > 59:
-        raise ValueError(f"{text!r} is no time")
+        raise ValueError(f"{text!r} is not a time")
     fraction = int((parts.get("fraction") or "").ljust(9, "0"))
     seconds = (hour * 60 + minute) * 60 + second
     return days * DAY_NS + seconds * _SECOND_NS + fraction

@@ -84,7 +84,7 @@ def _from_base64(value: str | bytes) -> str:
     try:
         return base64.b64decode(value, validate=True).decode("utf-8", "replace")
     except (binascii.Error, ValueError):
-        raise SqlError(f"{value!r} is no text in base 64") from None
+        raise SqlError(f"{value!r} is not a text in base 64") from None
 
 
 def _url_encode(text: str) -> str:
@@ -206,7 +206,9 @@ def _str_to_map(text: str, pairs: str = ",", keys: str = "=") -> list[tuple[str,
         return []
     between, inside = java_regex(pairs), java_regex(keys)
     if between is None or inside is None:
-        raise SqlError(f"a delimiter of STR_TO_MAP is no regular expression: {pairs!r}, {keys!r}")
+        raise SqlError(
+            f"a delimiter of STR_TO_MAP is not a regular expression: {pairs!r}, {keys!r}"
+        )
     found: dict[str, str | None] = {}
     for each in between.split(text):
         key, *value = inside.split(each, maxsplit=1)

@@ -1,4 +1,4 @@
-"""HASH_CODE: the hash codes of Java's values."""
+"""HASH_CODE: the hash codes that values have in Java."""
 
 from __future__ import annotations
 

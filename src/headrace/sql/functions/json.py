@@ -146,7 +146,7 @@ def _scalar(value: Any, target: SqlType) -> Any:
             return value
         case _ if isinstance(value, bool) and target == BOOLEAN:
             return value
-    raise SqlError(f"the JSON value {json_paths.write(value)} is no {target.summary}")
+    raise SqlError(f"the JSON value {json_paths.write(value)} is not a {target.summary}")
 
 
 def _json_query(call: Call, arguments: Sequence[Any], session: Session) -> Any:
@@ -178,7 +178,7 @@ def _structure(value: Any, target: SqlType) -> Any:
     if not isinstance(target, ArrayType):
         return json_paths.write(value)
     if not isinstance(value, list):
-        raise SqlError(f"the JSON value {json_paths.write(value)} is no array")
+        raise SqlError(f"the JSON value {json_paths.write(value)} is not an array")
     return [
         each if each is None or isinstance(each, str) else json_paths.write(each) for each in value
     ]
@@ -344,7 +344,7 @@ def _quote(text: str) -> str:
 
 
 def _unquote(text: str) -> str:
-    """Return what a JSON text in quotes says.
+    """Return the value of a JSON text in quotes.
 
     As in Flink, only the text up to the second quote must be JSON.
     """
@@ -373,7 +373,7 @@ def _json(text: str) -> str | None:
     try:
         return json_paths.write(json_paths.in_order(json_paths.parse(text)))
     except ValueError as error:
-        raise SqlError(f"JSON() of a text that is no JSON: {error}") from None
+        raise SqlError(f"JSON() of a text that is not JSON: {error}") from None
 
 
 FUNCTIONS = (

@@ -104,7 +104,7 @@ def parse(text: str) -> Any:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def follow(value: Any, path: Path) -> tuple[bool, Any]:
@@ -175,7 +175,7 @@ def write(value: Any) -> str:
 
 
 def in_order(value: Any) -> Any:
-    """Return a value whose objects have their fields in the order of their names."""
+    """Return a value with the fields of all objects sorted by name."""
     match value:
         case dict():
             return {key: in_order(value[key]) for key in sorted(value)}

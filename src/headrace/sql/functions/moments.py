@@ -71,7 +71,7 @@ def to_unit(value: Any, kind: Any) -> Any:
 
 
 def to_precision(value: Any, precision: int, kind: Any) -> Any:
-    """Return timestamps with so many digits after the point of the second."""
+    """Return timestamps with this many digits of a second."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -15,7 +15,7 @@ _SMALL_DIGITS = 18
 """So many digits fit an int64."""
 
 _EXACT_DIGITS = 15
-"""A whole number of so many digits, and 10 to this power, are exact as DOUBLE."""
+"""A whole number with this many digits, and 10 to this power, are exact as DOUBLE."""
 
 
 def to_integer(value: Any, kind: Any) -> Any:

@@ -1,8 +1,8 @@
 """RAND, UUID, TYPEOF and CURRENT_DATABASE.
 
-A random number is made of the session's seed, the row's number and the call, so that a micro-batch
-that is replayed gets the same numbers. With a seed of its own, the numbers of a call are those of
-``java.util.Random``, as in Flink.
+A random number is computed from the session's seed, the row's number and the call. So a micro-batch
+that is replayed gets the same numbers. A call with a seed has the numbers of ``java.util.Random``,
+as in Flink.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ _FACTOR, _SUMMAND, _MASK = 0x5DEECE66D, 0xB, (1 << 48) - 1
 
 
 def java_states(seeds: Any, steps: Any) -> Any:
-    """Return the states of ``java.util.Random`` with seeds after so many steps (numpy uint64).
+    """Return the states of ``java.util.Random`` with seeds, after a number of steps (numpy uint64).
 
-    A step is ``state * factor + summand``, so many of them are one such step, made of doubled ones.
+    A step is ``state * factor + summand``. Many steps together are one such step, computed by
+    doubling.
     """
     import numpy as np
 
@@ -66,9 +67,10 @@ def java_states(seeds: Any, steps: Any) -> Any:
 
 
 def _java(rows: Any, seed: Any) -> tuple[Any, Any]:
-    """Return the seeds of rows, and how many numbers come before theirs.
+    """Return the seed of each row, and how many numbers come before its own.
 
-    The numbers of a constant seed go on from row to row; a seed of a column begins again.
+    With a constant seed the numbers continue from row to row; with a seed from a column each row
+    begins again.
     """
     import numpy as np
     import pyarrow as pa

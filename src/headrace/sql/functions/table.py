@@ -57,7 +57,7 @@ FUNCTIONS: dict[str, Function] = {
     each.name: each for area in (*AREAS.values(), (KEY_OF,)) for each in area
 }
 
-_VARIANT = "there is no type VARIANT; STRING holds JSON"
+_VARIANT = "there is no type VARIANT; use STRING for JSON"
 _BITMAP = "there is no type BITMAP"
 _STRUCTURED = "there are no structured types; ROW has named fields"
 

@@ -75,7 +75,7 @@ def _read(text: str, pattern: str | None = None) -> int:
 
 
 def _local_ms(arguments: Sequence[Any], read: Callable[..., int] = _read) -> Any:
-    """Return texts, with patterns, as local timestamps in ms; NULL where they are none."""
+    """Return texts, with patterns, as local timestamps in ms; NULL if a text is not one."""
     import pyarrow as pa
 
     def milliseconds(*values: str) -> int:

@@ -169,7 +169,7 @@ def from_text(value: Any, target: SqlType, session: Session, strict: bool) -> An
 
 
 def _reader(target: SqlType) -> tuple[Callable[[str], Any], Any]:
-    """Return what reads a text, and the Arrow type of what it gives if that is not the target's."""
+    """Return a parser of texts, and the Arrow type of its results if that is not the target's."""
     import pyarrow as pa
 
     match target:
@@ -195,7 +195,7 @@ def _reader(target: SqlType) -> tuple[Callable[[str], Any], Any]:
             def stamp(text: str) -> int:
                 found: int = text_formats.read_timestamp_ns(text) // step * step // unit
                 if not -(1 << 63) <= found < 1 << 63:
-                    raise ValueError("more than 6 digits reach from the year 1677 to 2262 only")
+                    raise ValueError("with more than 6 digits, the year must be from 1677 to 2262")
                 return found
 
             return stamp, pa.int64()

@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 
 EXACT = Context(prec=700, rounding=ROUND_HALF_UP)
-"""Rounds nothing that a DECIMAL or a DOUBLE holds."""
+"""It rounds no value that fits into a DECIMAL or a DOUBLE."""
 
 QUOTIENT = Context(prec=90, rounding=ROUND_HALF_UP)
 """Has more digits than a DECIMAL, for what has no end."""

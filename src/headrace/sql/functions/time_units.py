@@ -257,9 +257,9 @@ def _to_unit(value: Any, unit: str, ceil: bool) -> Any:
 
 
 def _to_years(dates: Any, unit: str, ceil: bool) -> Any:
-    """Return the first day of a decade, century or millennium; ``ceil``: of the one after.
+    """Return the first day of a decade, century or millennium; ``ceil``: of the next one.
 
-    Centuries begin with their year 1. As in Flink, the first day itself is rounded up too.
+    Centuries begin in their year 1. As in Flink, the first day itself is rounded up too.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -84,7 +84,7 @@ def arguments_of(node: exp.Expr) -> list[exp.Expr]:
 
 
 def _parts(node: exp.Expr) -> tuple[list[exp.Expr], bool, tuple[str, ...]]:
-    """Return the arguments, whether DISTINCT is said, and the words after them."""
+    """Return the arguments, whether there is DISTINCT, and the words after them."""
     arguments = [*node.expressions]
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
         return [*arguments[0].expressions], True, ()
@@ -149,6 +149,6 @@ def key_of(value: Expression) -> Expression:
 
 
 def require_groupable(kind: SqlType, what: str, batch: bool) -> None:
-    """Refuse, as Flink in a batch, to put maps together by equality: they have no order."""
+    """Refuse, as Flink in a batch, to group by maps: they have no order."""
     if batch and isinstance(kind, MapType | MultisetType):
         refuse(f"{what} of type {kind.root} in a batch")

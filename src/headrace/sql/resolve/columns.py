@@ -61,7 +61,7 @@ class ScopeConverter(Converter):
                 refuse("OVER", to_sql(node)[:100])
         name = call_name(node.this if isinstance(node, exp.Filter) else node)
         if name is not None and find_aggregate(name) is not None:
-            raise SqlValidationError(f"the aggregate function {name} cannot stand here")
+            raise SqlValidationError(f"the aggregate function {name} is not allowed here")
         return super().other(node)
 
 

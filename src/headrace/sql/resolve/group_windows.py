@@ -45,7 +45,7 @@ class GroupWindow:
                 return each
             if each.expressions != self.call.expressions:
                 raise SqlValidationError(
-                    f"{to_sql(each)} is no border of the window in GROUP BY, {to_sql(self.call)}"
+                    f"{to_sql(each)} is not a border of the window in GROUP BY, {to_sql(self.call)}"
                 )
             by_clock = self.rel.window.processing_time
             if border in ("ROWTIME", "PROCTIME") and (border == "PROCTIME") != by_clock:
@@ -109,8 +109,8 @@ def find_group_window(
 
 
 def _is_time(column: Column, batch: bool) -> bool:
-    """Return whether old windows can be by a column: as in Flink also by what is computed of event
-    time, such as its sum with an interval; in a batch by any timestamp."""
+    """Return whether older windows accept a column. As in Flink, it may be computed from event
+    time, such as its sum with an interval; in a batch it may be any timestamp."""
     kind = column.type
     if batch:
         return isinstance(kind, AnyTimestampType)

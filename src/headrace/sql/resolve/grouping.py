@@ -1,4 +1,4 @@
-"""Aggregates in a SELECT: which rows are put together, and what is computed of them.
+"""Aggregates in a SELECT: which rows are grouped, and what is computed from them.
 
 What is grouped is computed first, as columns; then the aggregates; then the expressions around
 them. In the tree of the query, keys and aggregates are replaced by columns of the aggregation.

@@ -84,7 +84,7 @@ def sorted_rows(
             hidden[name] = key
             if distinct is not None:
                 raise SqlValidationError(
-                    f"ORDER BY {to_sql(each.this)}: SELECT DISTINCT does not give it"
+                    f"ORDER BY {to_sql(each.this)}: it is not in SELECT DISTINCT"
                 )
         ascending, first = not each.args.get("desc"), each.args.get("nulls_first")
         keys.append((name, ascending, ascending if first is None else bool(first)))

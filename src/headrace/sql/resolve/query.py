@@ -98,7 +98,7 @@ class QueryResolver:
                 return inner._ordered(node, inner.values(node))
             case exp.Paren():
                 return inner.query(node.this)
-        raise SqlValidationError(f"this is no query: {to_sql(node)[:100]}")
+        raise SqlValidationError(f"this is not a query: {to_sql(node)[:100]}")
 
     def _with_ctes(self, node: exp.Expr) -> QueryResolver:
         clause = node.args.get("with_")
@@ -272,7 +272,7 @@ _REFUSED_CLAUSES = {
 
 
 def _fields_of_row(item: exp.Expr, scope: Scope) -> list[tuple[str, exp.Expr]]:
-    """Return the fields that the star after a column of rows stands for; none: it is of a table."""
+    """Return the fields for a star after a column of rows; none: it is a star after a table."""
     if not isinstance(item, exp.Column) or not item.table:
         return []
     if any(source.alias == item.table for source in scope.sources):
@@ -394,5 +394,5 @@ def aligned(parts: Sequence[Rel], word: str = "UNION") -> list[Rel]:
 def _refuse_bare_null(trees: Sequence[exp.Expr]) -> None:
     if any(isinstance(each, exp.Null) for each in trees):
         raise SqlValidationError(
-            "a NULL on its own has no type, and is no column", hint="CAST(NULL AS STRING)"
+            "a NULL on its own has no type, and is not a column", hint="CAST(NULL AS STRING)"
         )

@@ -60,7 +60,7 @@ _WINDOWS: dict[str, tuple[WindowKind, tuple[str, ...]]] = {
 """The window functions, and the names of their arguments."""
 
 BORDER_NAMES = ("window_start", "window_end", "window_time")
-"""The columns that window functions add."""
+"""The columns that window functions add to a table."""
 
 _CALLS = (exp.Anonymous, exp.Dot, FunctionCall)
 """Trees of calls of table functions."""
@@ -327,7 +327,7 @@ def _named_source(
 
 
 def _has_fields(kind: SqlType) -> bool:
-    """Return whether the elements of a value are rows, whose fields have names."""
+    """Return whether the elements of a value are rows with named fields."""
     return isinstance(kind, ArrayType | MultisetType) and isinstance(kind.element, RowType)
 
 
@@ -404,7 +404,7 @@ def _time_column(rel: Rel, node: exp.Expr | None, name: str, batch: bool) -> Col
         raise SqlValidationError(
             f"{name} needs a time attribute, but {names[0]!r} is {shown}",
             hint="declare WATERMARK FOR the column in CREATE TABLE; a column that is computed from"
-            " it is no time attribute",
+            " it is not a time attribute",
         )
     return column
 

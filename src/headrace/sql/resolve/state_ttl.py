@@ -53,7 +53,7 @@ def _ttl_ms(node: exp.Select) -> int | None:
     unknown = [name for name in given if name not in names]
     if unknown:
         raise SqlValidationError(
-            f"the hint {STATE_TTL} names {unknown[0]!r}, which is no table of this query",
+            f"the hint {STATE_TTL} names {unknown[0]!r}, which is not a table of this query",
             where={"tables": ", ".join(sorted(names))},
             hint="a table with an alias is named by its alias",
         )
@@ -73,6 +73,6 @@ def _duration_ms(text: str) -> int:
         found: int = parse(ValueKind.DURATION, text)
     except ValueError as error:
         raise SqlValidationError(
-            f"the hint {STATE_TTL} has {text!r}, which is no duration", hint="for example '1 d'"
+            f"the hint {STATE_TTL} has {text!r}, which is not a duration", hint="for example '1 d'"
         ) from error
     return found

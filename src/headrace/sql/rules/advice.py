@@ -1,4 +1,4 @@
-"""What ``EXPLAIN PLAN_ADVICE`` says of a plan."""
+"""The advice of ``EXPLAIN PLAN_ADVICE``."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ _TWO_PHASES = (
 
 
 def advice_of(rel: Rel, *, mini_batch: bool) -> list[str]:
-    """Return what may make a stream's plan faster, in Flink's words."""
+    """Return advice that may make a stream's plan faster, in Flink's words."""
     grouped = any(isinstance(each, Aggregate) and each.keys for each in walk(rel))
     return [_TWO_PHASES] if grouped and not mini_batch else []

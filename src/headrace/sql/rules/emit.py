@@ -16,7 +16,7 @@ _KEYS = "table.exec.emit."
 class EmitOptions:
     """The options ``table.exec.emit.*``, in ms; None: not set.
 
-    ``ttl_ms``: that of state, which is the lateness where none is set.
+    ``ttl_ms``: of state; it is the lateness if no lateness is set.
     """
 
     early: bool = False
@@ -27,18 +27,18 @@ class EmitOptions:
     ttl_ms: int = 0
 
     def of_window(self, rel: WindowAggregate) -> EmitStrategy | None:
-        """Return when a window gives results besides at its end; None: never.
+        """Return when a window gives early and late results; None: never.
 
         Raises:
             SqlValidationError: a delay, or the lateness, is missing or does not fit.
-            UnsupportedError: such windows give results at their end only.
+            UnsupportedError: such windows give results only at their end.
         """
         if not rel.window.grouped:
-            refuse(f"{_KEYS}early-fire and {_KEYS}late-fire of window table functions")
+            refuse(f"{_KEYS}early-fire or {_KEYS}late-fire with window table functions")
         if rel.window.kind == "SESSION":
-            refuse(f"{_KEYS}early-fire and {_KEYS}late-fire of SESSION")
+            refuse(f"{_KEYS}early-fire or {_KEYS}late-fire with SESSION")
         if rel.attached:
-            refuse(f"an aggregation by the windows of another one with {_KEYS}early-fire")
+            refuse(f"a second aggregation over windows with {_KEYS}early-fire")
         early_ms = _delay("early", self.early_ms) if self.early else None
         late_ms = _delay("late", self.late_ms) if self.late else None
         if late_ms is None:
@@ -47,7 +47,8 @@ class EmitOptions:
         processing_time = rel.window.processing_time
         if not lateness_ms and not processing_time:
             raise SqlValidationError(
-                f"{_KEYS}late-fire.enabled needs {_KEYS}allow-lateness: no row is late otherwise"
+                f"{_KEYS}late-fire.enabled needs {_KEYS}allow-lateness:"
+                " without it no late row is accepted"
             )
         if late_ms > lateness_ms:
             raise SqlValidationError(
@@ -68,7 +69,7 @@ def _delay(word: str, delay_ms: int | None) -> int:
 
 
 def with_emit_strategies(rel: Rel, options: EmitOptions) -> Rel:
-    """Return the plan of a stream whose windows give results as the options say."""
+    """Return the plan of a stream with the options applied to its windows."""
     if not (options.early or options.late):
         return rel
     rel = with_inputs(rel, tuple(with_emit_strategies(each, options) for each in rel.inputs))

@@ -53,7 +53,7 @@ def upsert_keys(rel: Rel) -> Keys:
 
 
 def _constants(rel: Rel) -> frozenset[str]:
-    """Return the columns that have one value in all rows."""
+    """Return the columns with the same value in all rows."""
     if not isinstance(rel, Calc):
         return frozenset()
     below = _constants(rel.input)
@@ -80,7 +80,7 @@ def keeps_updates_together(rel: Rel) -> bool:
 def _projected(rel: Calc) -> Keys:
     names: dict[str, str] = {}
     for name, expression in zip(rel.names, rel.expressions, strict=True):
-        source = _copied(expression)
+        source = _injective_source(expression)
         if source is not None:
             names.setdefault(source, name)
     return frozenset(
@@ -90,20 +90,21 @@ def _projected(rel: Calc) -> Keys:
     )
 
 
-def _copied(expression: Expression) -> str | None:
-    """Return the column of whose values an expression has one each, in another type; or None."""
+def _injective_source(expression: Expression) -> str | None:
+    """Return the column that an expression converts without making values equal; None: there is
+    none."""
     match expression:
         case ColumnRef():
             return expression.name
-        case Call(function="CAST", arguments=(argument,)) if _keeps_apart(
+        case Call(function="CAST", arguments=(argument,)) if _is_injective(
             argument.type, expression.type
         ):
-            return _copied(argument)
+            return _injective_source(argument)
     return None
 
 
-def _keeps_apart(given: SqlType, wanted: SqlType) -> bool:
-    """Return whether a CAST gives different values for different ones."""
+def _is_injective(given: SqlType, wanted: SqlType) -> bool:
+    """Return whether a CAST gives different results for different values."""
     match given, wanted:
         case IntegerType(), IntegerType():
             return given.bits <= wanted.bits
@@ -116,7 +117,8 @@ def _keeps_apart(given: SqlType, wanted: SqlType) -> bool:
 
 
 def _text_length(kind: SqlType) -> int | None:
-    """Return how long the text of a value is at most; None: values may have equal texts."""
+    """Return the greatest length of the text of a value; None: different values may have equal
+    texts."""
     match kind:
         case IntegerType():
             return len(str(-(1 << (kind.bits - 1))))

@@ -1,4 +1,4 @@
-"""Aggregations of no rows at all become the row that they give."""
+"""Aggregations over an input that is always empty become a constant row."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from headrace.sql.rel import Aggregate, Calc, Rel, Sort, Union, Values, with_inp
 _KNOWN = ("COUNT", "SUM", "SUM0", "MIN", "MAX")
 
 
-def with_results_of_no_rows(rel: Rel) -> Rel:
-    """Return the plan with a row in place of each aggregation without keys over no rows.
+def with_results_of_empty_inputs(rel: Rel) -> Rel:
+    """Return the plan with a constant row in place of each aggregation without keys over an empty
+    input.
 
     As in Flink: in a stream, the aggregation would wait for a first row.
     """
-    rel = with_inputs(rel, tuple(map(with_results_of_no_rows, rel.inputs)))
+    rel = with_inputs(rel, tuple(map(with_results_of_empty_inputs, rel.inputs)))
     if not isinstance(rel, Aggregate) or rel.keys or not rel.calls:
         return rel
     if not all(call.function in _KNOWN for call in rel.calls) or not _is_empty(rel.input):

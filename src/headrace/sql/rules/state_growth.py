@@ -8,7 +8,7 @@ from headrace.sql.rel import Aggregate, Rel, Values, walk
 def growing_state(rel: Rel, ttl_ms: int) -> list[str]:
     """Return a sentence for each relation of a stream whose state grows with its keys.
 
-    ``ttl_ms``: how long state is kept where no hint says so; 0: without end.
+    ``ttl_ms``: how long state is kept without a hint; 0: without end.
     """
     return [
         f"GroupAggregate(groupBy=[{', '.join(each.keys)}]) keeps the state of each key without end:"

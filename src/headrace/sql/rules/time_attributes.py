@@ -1,7 +1,7 @@
-"""Which columns are the time of their rows.
+"""Which columns are time attributes.
 
-A type says so, too, but as in Flink it goes on saying so of what is computed: of
-``ts + INTERVAL '1' SECOND``, of ``MAX(ts)``. Such values are no time by which rows come.
+A type may also be marked as a time attribute. But as in Flink, computed values keep the mark, such
+as ``MAX(ts)`` and ``ts + INTERVAL '1' SECOND``. Rows do not come in the order of such values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from headrace.sql.types import TimeAttribute, attribute_of
 
 
 def time_attribute(rel: Rel, name: str) -> TimeAttribute | None:
-    """Return which time of its rows a column is; None: it is none."""
+    """Return which time attribute a column is; None: it is not one."""
     match rel:
         case Scan() | StreamScan():
             return attribute_of(_column(rel, name).type)

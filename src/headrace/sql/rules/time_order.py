@@ -9,18 +9,18 @@ from headrace.sql.types import TimeAttribute
 
 
 def time_order(rel: Sort) -> TimeAttribute:
-    """Return which time rows of a stream are sorted by first, as later rows come later.
+    """Return the time attribute by which rows of a stream are sorted first.
 
     Raises:
-        SqlValidationError: they are sorted by something else, or by the latest time first.
+        SqlValidationError: they are sorted by another column, or descending.
     """
     name, ascending, _ = rel.keys[0]
     (column,) = (each for each in rel.columns if each.name == name)
     found = time_attribute(rel.input, name)
     if found is None or not ascending:
         raise SqlValidationError(
-            "rows of a stream can be sorted by a time attribute, ascending, and then by others;"
+            "a stream can be sorted only by a time attribute, ascending, and then by other columns;"
             f" {name!r} is {column.type}{'' if ascending else ' DESC'}",
-            hint="sort in a batch, or add LIMIT where the first rows are wanted",
+            hint="sort in a batch, or add LIMIT to get the first rows",
         )
     return found

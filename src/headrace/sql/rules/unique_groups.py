@@ -1,4 +1,4 @@
-"""Aggregations whose groups have one row each become projections."""
+"""Aggregations with one row in each group become projections."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ _OF_ONE_ROW = ("SUM", "MIN", "MAX")
 """The functions whose result for one row is the row's value."""
 
 
-def without_groups_of_one(rel: Rel) -> Rel:
-    """Return the plan with projections in place of aggregations by a key of their input.
+def without_single_row_groups(rel: Rel) -> Rel:
+    """Return the plan with projections in place of aggregations that group by a unique key of their
+    input.
 
     As in Flink, so that an update stays one: in a stream the aggregation would delete the row of a
     group that has no rows for a moment, and insert it again.
     """
-    rel = with_inputs(rel, tuple(map(without_groups_of_one, rel.inputs)))
+    rel = with_inputs(rel, tuple(map(without_single_row_groups, rel.inputs)))
     if not isinstance(rel, Aggregate) or not rel.keys:
         return rel
     if not all(map(_is_value_of_row, rel.calls)):

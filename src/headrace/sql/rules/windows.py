@@ -90,7 +90,7 @@ def _end(borders: dict[str, Border]) -> str:
 def _has_sessions_of(chosen: Windowed, keys: tuple[str, ...]) -> bool:
     """Return whether each group has sessions of its own."""
     if isinstance(chosen, WindowAggregate):
-        refuse("an aggregation by the sessions of another one")
+        refuse("a second aggregation over sessions")
     spec = chosen.window
     return {*spec.keys} == {*keys} or (spec.grouped and not spec.keys)
 
@@ -170,4 +170,4 @@ def _without_window(rel: Rel, window: Window) -> Rel | None:
 
 def _check_kept(window: Window) -> None:
     if window.window.kind == "SESSION":
-        refuse("an expression of a session's border before the aggregation")
+        refuse("an expression with a border of a session, before the aggregation,")

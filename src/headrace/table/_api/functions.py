@@ -22,7 +22,7 @@ RESULT = "$result"
 """The column of what an aggregate function gives."""
 
 UNNAMED = "TMP_0"
-"""What Flink calls a result of ``aggregate`` that has no name."""
+"""Flink's name for a result of ``aggregate`` without a name."""
 
 BORDER = "$border."
 """Begins the names of columns with borders of windows."""

@@ -136,7 +136,7 @@ def _time_of(tree: exp.Expr) -> TimeAttribute | None:
 
 def _replaces_field(name: str) -> SqlValidationError:
     return SqlValidationError(
-        f"{name}.proctime is a column of its own: it can be in the place of no field",
+        f"{name}.proctime is a new column: it cannot replace a field",
         hint="write it after the columns of all fields, with a name that no field has",
     )
 

@@ -71,7 +71,9 @@ def _chosen(tree: exp.Expr, names: Sequence[str]) -> list[str]:
         elif call_name(each) == RANGE:
             first, last = (_place(end, names) for end in each.expressions)
             if last < first:
-                raise SqlValidationError(f"range_({first + 1}, {last + 1}): the end is before")
+                raise SqlValidationError(
+                    f"range_({first + 1}, {last + 1}): the end is before the start"
+                )
             found += names[first : last + 1]
         else:
             found.append(names[_place(each, names)])

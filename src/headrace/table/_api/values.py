@@ -37,7 +37,7 @@ def table_of_trees(queries: Queries, rows: Sequence[exp.Expr], schema: object) -
     for row in rows:
         values = row.expressions if isinstance(row, exp.Tuple) else [row]
         if len(values) != len(types):
-            raise ValueError(f"{len(types)} fields are given to a row of {len(values)} values")
+            raise ValueError(f"the row has {len(values)} values, and its type {len(types)} fields")
         pairs = zip(values, types, strict=True)
         cast_rows.append(exp.Tuple(expressions=[_cast(each, kind) for each, kind in pairs]))
     rel = queries.of_table_api(exp.Values(expressions=cast_rows))

@@ -59,7 +59,7 @@ class CountWindow:
         """Check the column that the window is on.
 
         Raises:
-            SqlValidationError: it is no time attribute.
+            SqlValidationError: it is not a time attribute.
             UnsupportedError: it is the event time, as in Flink.
         """
         named = self.time.name if isinstance(self.time, exp.Column) else ""
@@ -69,7 +69,7 @@ class CountWindow:
             refuse("a window of a number of rows by event time")
         if attribute != "proctime":
             raise SqlValidationError(
-                f"a window needs a time attribute, and {to_sql(self.time)} is none",
+                f"a window needs a time attribute, and {to_sql(self.time)} is not one",
                 hint="declare a column AS PROCTIME()",
             )
 
@@ -80,11 +80,11 @@ class CountWindow:
             SqlValidationError: it has a border of a window.
         """
         if next(tree.find_all(WindowBorder), None) is not None:
-            raise SqlValidationError("a window of a number of rows has no start, end and time")
+            raise SqlValidationError("a window of a number of rows has no start, end or time")
         return tree
 
     def of(self, rel: Rel) -> Rel:
-        """Return the plan of an aggregation with the window's groups in place of its own."""
+        """Return the plan of an aggregation, grouped by this window."""
         if isinstance(rel, Aggregate):
             return CountWindowAggregate(rel.input, rel.keys, rel.calls, self.size, self.slide)
         if not isinstance(rel, Calc):

@@ -22,8 +22,8 @@ _STATISTICS = "plans use no statistics"
 class Catalog:
     """A catalog of an environment: ``TableEnvironment.get_catalog`` returns it.
 
-    What is created here is seen by statements, and the other way round; temporary objects are the
-    environment's. Errors are those of ``headrace.util.exceptions``.
+    Statements see what is created here, and the other way round. Temporary objects belong to the
+    environment, not to the catalog. Errors are those of ``headrace.util.exceptions``.
     """
 
     def __init__(self, catalog: memory.Catalog, name: str) -> None:
@@ -81,7 +81,7 @@ class Catalog:
     def alter_database(
         self, name: str, new_database: CatalogDatabase, ignore_if_not_exists: bool
     ) -> None:
-        """Change what is said of a database."""
+        """Change the options and comment of a database."""
         with self._catalog.writing():
             if ignore_if_not_exists and not self.database_exists(name):
                 return
@@ -184,8 +184,8 @@ class Catalog:
             partitions = self._catalog.partitions(database, table_path.get_object_name())
             self._catalog.drop_relation(database, table_path.get_object_name())
             self._catalog.put_relation(database, new_table_name, relation)
-            for partition, said in partitions.items():
-                self._catalog.put_partition(database, new_table_name, partition, said)
+            for partition, description in partitions.items():
+                self._catalog.put_partition(database, new_table_name, partition, description)
 
     # Functions
 
@@ -304,7 +304,7 @@ class Catalog:
     def get_partition(
         self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
     ) -> CatalogPartition:
-        """Return what is said of a partition."""
+        """Return the properties and comment of a partition."""
         found = self._require(table_path, partition_spec)
         return CatalogPartition(self._partitions(table_path)[found])
 
@@ -347,7 +347,7 @@ class Catalog:
         partition_spec: CatalogPartitionSpec,
         ignore_if_not_exists: bool,
     ) -> None:
-        """Forget a partition; its files stay."""
+        """Drop a declared partition; its files stay."""
         with self._catalog.writing():
             if ignore_if_not_exists and not self.partition_exists(table_path, partition_spec):
                 return
@@ -363,7 +363,7 @@ class Catalog:
         new_partition: CatalogPartition,
         ignore_if_not_exists: bool,
     ) -> None:
-        """Change what is said of a partition."""
+        """Change the properties and comment of a partition."""
         with self._catalog.writing():
             if ignore_if_not_exists and not self.partition_exists(table_path, partition_spec):
                 return

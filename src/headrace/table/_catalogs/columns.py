@@ -80,11 +80,11 @@ class Column:
         return self._comment
 
     def explain_extras(self) -> str | None:
-        """Return what the summary has after the type."""
+        """Return the part of the summary after the type."""
         return None
 
     def as_summary_string(self) -> str:
-        """Return the name, the type, and what else there is."""
+        """Return the name, the type, and the extras."""
         extras = self.explain_extras()
         comment = "" if self._comment is None else f" COMMENT '{self._comment}'"
         shown = f"{quote_name(self._name)} {self._kind}"
@@ -162,7 +162,7 @@ class WatermarkSpec:
 
 
 class Constraint:
-    """What is true for the rows of a table."""
+    """A constraint on the rows of a table."""
 
     class ConstraintType(Enum):
         """The kinds."""

@@ -18,7 +18,7 @@ from headrace.table.table_schema import TableSchema
 
 
 class CatalogDatabase:
-    """What is said of a database."""
+    """The options and comment of a database."""
 
     def __init__(self, database: sql.CatalogDatabase) -> None:
         self._database = database
@@ -153,7 +153,7 @@ def _query(text: str) -> parsed.Query:
 
 
 class CatalogFunction:
-    """A function of a user: the name of an object, and its language."""
+    """A user-defined function: the name of an object, and its language."""
 
     def __init__(self, function: sql.CatalogFunction) -> None:
         self._function = function
@@ -164,7 +164,9 @@ class CatalogFunction:
         language = function_language.upper()
         known = get_args(parsed.Language)
         if language not in known:
-            raise PlanError(f"a function's language is one of {', '.join(known)}, not {language}")
+            raise PlanError(
+                f"the language of a function is one of {', '.join(known)}, not {language}"
+            )
         return CatalogFunction(sql.CatalogFunction(class_name, cast(parsed.Language, language)))
 
     def get_class_name(self) -> str:
@@ -197,7 +199,7 @@ class CatalogFunction:
 
 
 class CatalogPartition:
-    """What is said of a partition."""
+    """The properties and comment of a partition."""
 
     def __init__(self, partition: sql.CatalogPartition) -> None:
         self._partition = partition

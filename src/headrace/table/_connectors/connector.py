@@ -1,4 +1,4 @@
-"""What a connector of tables is given, and what it gives."""
+"""The interface of table connectors: what they get, and what they return."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class TableSource:
     """A source of rows (``Row`` with named fields, in the order of the columns).
 
     Its reader should have columns, with the shape ``NamedRows`` and the Arrow types of
-    ``headrace.sql.types.to_arrow``. ``conversion``: makes such columns of others.
-    ``with_dictionaries``: the same source, whose columns of texts may be dictionary-encoded.
+    ``headrace.sql.types.to_arrow``. ``conversion``: converts other columns to them.
+    ``with_dictionaries``: the same source, with columns of texts that may be dictionary-encoded.
     """
 
     source: Source

@@ -65,8 +65,8 @@ class DatagenConnector:
         )
         if request.batch and found["number-of-rows"] is None:
             raise SqlValidationError(
-                f"table {request.name!r} does not end, and a batch reads tables that end",
-                hint="say how many rows it has: 'number-of-rows' = '…'",
+                f"table {request.name!r} is unbounded, but a batch needs bounded tables",
+                hint="set its number of rows: 'number-of-rows' = '…'",
             )
         counts = counted_rows(fields)
         if found["number-of-rows"] is not None:

@@ -1,4 +1,4 @@
-"""The options of Flink's old CSV source, such as ``connector.type``, as those of today."""
+"""The old options of Flink's CSV source, such as ``connector.type``, with their current names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NAMES = {
 }
 
 _FALSE_ONLY = ("format.ignore-first-line", "format.ignore-parse-errors")
-"""What would give other rows than the old source does, if it were true."""
+"""Old options that are refused if they are true: here the rows would be different."""
 
 _WITHOUT_MEANING = (
     "connector.property-version",
@@ -25,11 +25,11 @@ _WITHOUT_MEANING = (
 )
 
 
-def with_present_names(table: str, options: Mapping[str, str]) -> dict[str, str]:
-    """Return the options of a table that is read, with the names of today.
+def with_current_names(table: str, options: Mapping[str, str]) -> dict[str, str]:
+    """Return the options of a source table with their current names.
 
     Raises:
-        SqlValidationError: an old option that has no present one.
+        SqlValidationError: an old option has no current name.
     """
     if "connector" in options or _TYPE not in options:
         return dict(options)

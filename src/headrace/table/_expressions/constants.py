@@ -67,7 +67,9 @@ def _with_parts(value: Any, data_type: DataType) -> exp.Expr:
     if isinstance(data_type, RowType) and not len(data_type):
         refuse("a constant of the type ROW without fields")
     if isinstance(value, Row) and value.get_row_kind() is not RowKind.INSERT:
-        raise PlanError(f"a constant is a row of the kind INSERT, not {value.get_row_kind().name}")
+        raise PlanError(
+            f"a constant must be a row of the kind INSERT, not {value.get_row_kind().name}"
+        )
     if isinstance(value, Row) and isinstance(data_type, RowType) and len(value) != len(data_type):
         raise ValueError(f"the row has {len(value)} values, and its type {len(data_type)} fields")
     verifier_of(data_type)(value)
@@ -76,7 +78,8 @@ def _with_parts(value: Any, data_type: DataType) -> exp.Expr:
 
 
 def _frozen(value: Any, kind: DataType) -> Any:
-    """Return what Arrow takes for a value, without lists and dicts: constants are compared."""
+    """Return a value for Arrow, with tuples in place of lists and dicts, because constants are
+    hashed."""
     if value is None:
         return None
     match kind:

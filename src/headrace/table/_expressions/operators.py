@@ -7,7 +7,7 @@ from typing import Any, NoReturn, Self, TypeVar
 from sqlglot import exp
 
 from headrace.errors import PlanError, SqlValidationError
-from headrace.sql.dialect.nodes import PUTS_TEXTS
+from headrace.sql.dialect.nodes import CONCATENATES
 from headrace.sql.refusals import refuse
 from headrace.table._expressions.base import ExpressionTree
 from headrace.table._expressions.trees import call, tree_of, type_name
@@ -17,8 +17,8 @@ from headrace.table._types.sql import to_sql
 Made = TypeVar("Made", bound=ExpressionTree)
 
 
-def _putting_texts(made: Made) -> Made:
-    made._tree.meta[PUTS_TEXTS] = True
+def _concatenating(made: Made) -> Made:
+    made._tree.meta[CONCATENATES] = True
     return made
 
 
@@ -69,10 +69,10 @@ class Operators(ExpressionTree):
         return self.is_not_true
 
     def __add__(self, other: Any) -> Self:
-        return _putting_texts(self._binary(exp.Add, other))
+        return _concatenating(self._binary(exp.Add, other))
 
     def __radd__(self, other: Any) -> Self:
-        return _putting_texts(self._binary(exp.Add, other, reverse=True))
+        return _concatenating(self._binary(exp.Add, other, reverse=True))
 
     def __sub__(self, other: Any) -> Self:
         return self._binary(exp.Sub, other)

@@ -52,7 +52,7 @@ _NAMES = {
     "LOCALTIMESTAMP": "localTimestamp", "TIMESTAMPDIFF": "timestampDiff",
     "WITH_COLUMNS": "withColumns", "WITHOUT_COLUMNS": "withoutColumns", "$range": "rangeTo",
 }  # fmt: skip
-"""Names of calls that do not follow from those of SQL."""
+"""Names of calls that differ from the names in SQL."""
 
 _LOWER = frozenset((
     "ABS", "ACOS", "ASCII", "ASIN", "ATAN", "ATAN2", "BIN", "CARDINALITY", "CEIL", "CONCAT", "COS",
@@ -68,7 +68,7 @@ _CAMEL = frozenset((
     "REGEXP_EXTRACT", "REGEXP_REPLACE", "SPLIT_INDEX", "STDDEV_POP", "STDDEV_SAMP", "STR_TO_MAP",
     "TO_BASE64", "TO_DATE", "TO_TIMESTAMP", "UNIX_TIMESTAMP", "VAR_POP", "VAR_SAMP",
 ))  # fmt: skip
-"""Names that are written in lower case, or with capitals for their underscores."""
+"""Names that are shown in lower case, or in camel case."""
 
 
 def summary(tree: exp.Expr) -> str:
@@ -136,7 +136,7 @@ _JSON_WORDS = {
 
 
 def _json(name: str, given: list[exp.Expr]) -> str:
-    """Return a call with clauses: first ON NULL, last the others."""
+    """Return a call with clauses: ON NULL comes first, the others last."""
     before: list[str] = []
     after: list[str] = []
     for each in given:
@@ -187,7 +187,7 @@ def _not(tree: exp.Expr) -> str:
 
 def _joined(name: str) -> Callable[[exp.Expr], str]:
     def text(tree: exp.Expr) -> str:
-        """Return AND or OR; parts without parentheses are those of ``and_``."""
+        """Return AND or OR, with all operands that have no parentheses in one call."""
         parts = [tree.expression]
         while isinstance(tree.this, type(tree)):
             tree = tree.this

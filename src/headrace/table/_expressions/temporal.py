@@ -82,90 +82,90 @@ class TemporalFunctions(ExpressionTree):
 
     @property
     def year(self) -> Self:
-        """Return an interval of so many years."""
+        """Return an interval of a number of years."""
         return self._interval("YEAR")
 
     @property
     def years(self) -> Self:
-        """Return an interval of so many years."""
+        """Return an interval of a number of years."""
         return self._interval("YEAR")
 
     @property
     def quarter(self) -> Self:
-        """Return an interval of so many quarters."""
+        """Return an interval of a number of quarters."""
         return self._interval("QUARTER")
 
     @property
     def quarters(self) -> Self:
-        """Return an interval of so many quarters."""
+        """Return an interval of a number of quarters."""
         return self._interval("QUARTER")
 
     @property
     def month(self) -> Self:
-        """Return an interval of so many months."""
+        """Return an interval of a number of months."""
         return self._interval("MONTH")
 
     @property
     def months(self) -> Self:
-        """Return an interval of so many months."""
+        """Return an interval of a number of months."""
         return self._interval("MONTH")
 
     @property
     def week(self) -> Self:
-        """Return an interval of so many weeks."""
+        """Return an interval of a number of weeks."""
         return self._interval("WEEK")
 
     @property
     def weeks(self) -> Self:
-        """Return an interval of so many weeks."""
+        """Return an interval of a number of weeks."""
         return self._interval("WEEK")
 
     @property
     def day(self) -> Self:
-        """Return an interval of so many days."""
+        """Return an interval of a number of days."""
         return self._interval("DAY")
 
     @property
     def days(self) -> Self:
-        """Return an interval of so many days."""
+        """Return an interval of a number of days."""
         return self._interval("DAY")
 
     @property
     def hour(self) -> Self:
-        """Return an interval of so many hours."""
+        """Return an interval of a number of hours."""
         return self._interval("HOUR")
 
     @property
     def hours(self) -> Self:
-        """Return an interval of so many hours."""
+        """Return an interval of a number of hours."""
         return self._interval("HOUR")
 
     @property
     def minute(self) -> Self:
-        """Return an interval of so many minutes."""
+        """Return an interval of a number of minutes."""
         return self._interval("MINUTE")
 
     @property
     def minutes(self) -> Self:
-        """Return an interval of so many minutes."""
+        """Return an interval of a number of minutes."""
         return self._interval("MINUTE")
 
     @property
     def second(self) -> Self:
-        """Return an interval of so many seconds."""
+        """Return an interval of a number of seconds."""
         return self._interval("SECOND")
 
     @property
     def seconds(self) -> Self:
-        """Return an interval of so many seconds."""
+        """Return an interval of a number of seconds."""
         return self._interval("SECOND")
 
     @property
     def milli(self) -> Self:
-        """Return an interval of so many milliseconds."""
+        """Return an interval of a number of milliseconds."""
         return self._interval("MILLISECOND")
 
     @property
     def millis(self) -> Self:
-        """Return an interval of so many milliseconds."""
+        """Return an interval of a number of milliseconds."""
         return self._interval("MILLISECOND")

@@ -14,8 +14,8 @@ from headrace.sql.dialect.nodes import TypedLiteral, TypeName
 from headrace.sql.types import DATE, SqlType, TimestampType, TimeType
 
 CALLED, CONSTANT, SQL = "called", "constant", "sql"
-"""What ``meta`` of a node says: the name that ``call`` was given, that a node is a constant with
-its sign or its type, the text of ``call_sql``."""
+"""Keys in ``meta`` of a node: the name that was given to ``call``; that a node is a constant, with
+its sign or its type; the text of ``call_sql``."""
 
 
 def tree_of(value: Any) -> exp.Expr:
@@ -48,7 +48,7 @@ def constant(value: Any) -> exp.Expr:
         case datetime.datetime(tzinfo=zone) if zone is not None:
             return constant(value.astimezone().replace(tzinfo=None))  # as this process reads it
         case datetime.time(tzinfo=zone) if zone is not None:
-            raise UnsupportedError(f"the constant {value} has a time zone, and TIME has none")
+            raise UnsupportedError(f"the constant {value} has a time zone, but TIME does not")
         case datetime.datetime():
             text = value.isoformat(" ")
             digits = len(text.partition(".")[2])

@@ -22,7 +22,7 @@ def read_date(text: str) -> datetime.date:
     """Return the day of ``2020-01-31``; raise ValueError for another text."""
     found = _DATE.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r:.80} is no date")
+        raise ValueError(f"{text!r:.80} is not a date")
     return datetime.date(*map(int, found.groups()))
 
 
@@ -34,7 +34,7 @@ def read_time_ms(text: str) -> int:
     """
     found = _TIME.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r:.80} is no time")
+        raise ValueError(f"{text!r:.80} is not a time")
     hour, minute, second = map(int, found.groups()[:3])
     datetime.time(hour, minute, second)
     millis = int((found[4] or "").ljust(3, "0")[:3])
@@ -53,10 +53,10 @@ def timestamp_reader(kind: AnyTimestampType, iso: bool) -> Callable[[str], int]:
     def read(text: str) -> int:
         found = _TIMESTAMP.fullmatch(text)
         if found is None:
-            raise ValueError(f"{text!r:.80} is no timestamp")
+            raise ValueError(f"{text!r:.80} is not a timestamp")
         year, month, day, separator, hour, minute, second, fraction, zone = found.groups()
         if separator != between or zone != end or (second is None and not iso):
-            raise ValueError(f"{text!r:.80} is no timestamp in the format of the table")
+            raise ValueError(f"{text!r:.80} is not a timestamp in the format of the table")
         moment = datetime.datetime(
             int(year), int(month), int(day), int(hour), int(minute), int(second or 0)
         )

@@ -31,7 +31,7 @@ class RowsBuilder:
             self._kinds.append(kind)
 
     def bad(self, index: int, reason: str) -> None:
-        """Add a value that cannot be decoded; rows of it are taken back."""
+        """Add a value that cannot be decoded; its rows are removed again."""
         at = self._first + index
         while self._origins and self._origins[-1] == at:
             self._origins.pop()

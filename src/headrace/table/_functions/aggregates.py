@@ -40,19 +40,19 @@ class AggregateImplementation(PythonImplementation):
 
     @property
     def lacks_retract(self) -> bool:
-        """Whether rows cannot be taken back."""
+        """Whether it cannot retract rows."""
         return self.vectorised or _is_inherited(self.function, "retract")
 
     @property
     def lacks_merge(self) -> bool:
-        """Whether accumulators cannot be put together, as session windows need it."""
+        """Whether accumulators cannot be merged, which session windows need."""
         return not self.vectorised and _is_inherited(self.function, "merge")
 
     def kernel(self, call: Signature) -> Kernel:
         raise AssertionError("an aggregate function has accumulators")
 
     def accumulator(self, call: Signature, zone: str, *, distinct: bool = False) -> Accumulator:
-        """Return what an operator keeps for the groups of a call.
+        """Return the accumulator of a call.
 
         ``distinct``: the function gets equal arguments once.
         """

@@ -1,4 +1,5 @@
-"""Asynchronous functions: they are called for several rows at once, on the process's event loop."""
+"""Asynchronous functions, which are called for several rows at once, on the process's event
+loop."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ class AsyncSettings:
     """How functions are called: ``table.exec.async-scalar`` of the job.
 
     ``max_calls``: how many at once. ``timeout_ms``: for all attempts of a call together.
-    ``retries``: how often a call is made again after an exception.
+    ``retries``: how often a call is repeated after an exception.
     """
 
     max_calls: int = ASYNC_CALLS.default
@@ -83,7 +84,7 @@ class AsyncImplementation(PythonImplementation):
         return made
 
     def results_of(self, call: Signature) -> RowResults:
-        """Return what awaits the calls for the rows of a block."""
+        """Return a function that awaits the calls for the rows of a block."""
         from headrace.operators.asynchronous.calls import Calls
         from headrace.operators.asynchronous.element_queue import Call
         from headrace.operators.asynchronous.loop import event_loop

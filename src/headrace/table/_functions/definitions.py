@@ -94,7 +94,7 @@ class ScalarFunction(UserDefinedFunction):
 
 
 class AsyncScalarFunction(UserDefinedFunction):
-    """Gives one value for the arguments of a row, by a coroutine: other rows need not wait."""
+    """Computes one value from a row, in a coroutine: other rows do not wait."""
 
     @abstractmethod
     async def eval(self, *args: Any) -> Any:

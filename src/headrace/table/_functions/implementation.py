@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SHOWN_CHARACTERS = 300
 
 RowResults = Callable[[Sequence[Sequence[Any]], int], list[Any]]
-"""Returns the function's values, from a list for each parameter and the number of rows."""
+"""Takes a list for each parameter, and the number of rows; returns the function's values."""
 
 
 class PythonImplementation:
@@ -61,7 +61,7 @@ class PythonImplementation:
         return compute
 
     def results_of(self, call: Signature) -> RowResults:
-        """Return what calls the function for the rows of a block."""
+        """Return a function that calls this one for the rows of a block."""
         evaluate = self.evaluate
 
         def results_of(columns: Sequence[Sequence[Any]], rows: int) -> list[Any]:

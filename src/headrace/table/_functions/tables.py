@@ -19,7 +19,7 @@ from headrace.table._functions.implementation import (
 from headrace.table._functions.results import ResultWriter, WrongResult
 
 _MANY = (list, range, GeneratorType)
-"""What holds rows; anything else that is given is one row. As in PyFlink."""
+"""The types that contain rows; any other result is one row. As in PyFlink."""
 
 
 class TableImplementation(PythonImplementation):

@@ -35,7 +35,7 @@ class CreateTableAs:
         self._queries.of_sql(_query_of(statement))
         path = self._catalogs.qualify(statement.path)
         if statement.must_exist and self._catalogs.find(path) is None:
-            raise CatalogError(f"there is no table {path}, which would be replaced")
+            raise CatalogError(f"there is no table {path} to replace")
 
     @contextmanager
     def created(self, added: Sequence[Added]) -> Iterator[list[PlannedInsert]]:

@@ -147,7 +147,7 @@ class DeclaredTable:
         return with_watermark(rel, self._watermark, converter, self._session.queries.batch)
 
     def _computed_from(self) -> list[PhysicalColumn]:
-        """Return fields that are no columns, and that computed columns are made of."""
+        """Return the fields that are not columns, but that computed columns read."""
         computed = [each for each in self._columns if isinstance(each, ComputedColumn)]
         read = {
             each.parts[0].name for one in computed for each in one.expression.find_all(exp.Column)

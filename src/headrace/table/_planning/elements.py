@@ -88,7 +88,7 @@ def _values_of_series(series: pd.Series[Any], column: Column) -> list[Any]:
     """Return the values of a column of a frame.
 
     Raises:
-        TypeError: they are none of the column's type.
+        TypeError: they do not have the column's type.
     """
     import pyarrow as pa
 

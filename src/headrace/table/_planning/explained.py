@@ -56,7 +56,7 @@ class PlanTexts:
         sinks: execution.Sinks,
         details: Sequence[str],
     ) -> str:
-        """Return the plans, warnings, the plan of the job, and what details ask for."""
+        """Return the plans, warnings, the plan of the job, and the details that were asked for."""
         configuration = self._env._configuration
         title, shown = "Plan", [*plans]
         if "PLAN_ADVICE" in details:

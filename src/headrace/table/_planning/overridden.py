@@ -1,7 +1,7 @@
-"""Operators of the Table API in whose place there is a function of the user, as in Flink.
+"""Operators of the Table API that a user-defined function replaces, as in Flink.
 
-A temporary system function hides a built-in function of its name, and in the Table API operators
-are such functions: ``plus`` hides ``+``. In statements of SQL they are not.
+A temporary system function replaces the built-in function with its name. In the Table API operators
+are such functions: ``plus`` replaces ``+``. In SQL they are not.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NAMES: dict[type[exp.Expr], str] = {
 
 
 def with_functions_of_user(tree: exp.Expr, functions: Functions) -> exp.Expr:
-    """Return a tree of the Table API with functions of the user in place of operators."""
+    """Return a tree of the Table API with user-defined functions in place of operators."""
     found = {
         kind: function
         for kind, name in NAMES.items()

@@ -46,7 +46,7 @@ class Planner:
         return [each.target.full_name for each in inserts]
 
     def attach(self, inserts: Sequence[PlannedInsert]) -> None:
-        """Add sinks to the program, whose streams they share operators with."""
+        """Add sinks to the program; they share operators with its streams."""
         self.sinks(self._shared()).add_all(inserts)
 
     def stream_of(self, rel: Rel) -> tuple[DataStream, ChangelogMode]:

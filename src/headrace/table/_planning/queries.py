@@ -119,9 +119,9 @@ class Queries:
         return PlannedInsert(rel, target, insert.overwrite, insert.on_conflict, hints)
 
     def target(self, given: str | TableDescriptor, columns: Columns) -> Target:
-        """Return the table of a path or a description, to be written.
+        """Return the table to write, from a path or a descriptor.
 
-        ``columns``: those of the rows, which a description without a schema takes.
+        ``columns``: of the rows; a descriptor without a schema gets them.
         """
         if isinstance(given, str):
             return self._target(parse_path(given))
@@ -151,7 +151,7 @@ class _Relations:
     def find(self, path: Sequence[str], hints: Mapping[str, str]) -> Rel:
         """Return the plan of a table or a view."""
         if not 1 <= len(path) <= 3:
-            raise SqlValidationError(f"{'.'.join(path)} is no name of a table")
+            raise SqlValidationError(f"{'.'.join(path)} is not the name of a table")
         full = ObjectPath(*self._database[: 3 - len(path)], *path)
         return self._queries.relation(full, hints)
 

@@ -149,7 +149,7 @@ class SqlSession:
                 self._statement_set = None
                 return self._insert_all(added) if added else done()
         raise SqlValidationError(
-            "a statement set has INSERT and CREATE TABLE AS only",
+            "a statement set may have only INSERT and CREATE TABLE AS",
             hint="END runs the statement set that was begun",
         )
 
@@ -188,7 +188,7 @@ class SqlSession:
     # Jobs
 
     def collect(self, rel: Rel) -> TableResult:
-        """Return the rows of a plan, of a job that starts when they are taken."""
+        """Return the rows of a plan. Their job starts when the first row is read."""
         lowering = self.planner.lowering()
         planned, drops = lowering.planned(rel), lowering.options.drops_nulls
         with self.env._job_apart():

@@ -57,7 +57,7 @@ class SessionSettings:
         given = options.read(self._configuration, options.RUNTIME_MODE)
         if wanted == "AUTOMATIC":
             raise SqlValidationError(
-                "statements do not choose their mode", hint="'batch' or 'streaming'"
+                f"{options.RUNTIME_MODE.key} cannot be AUTOMATIC", hint="'batch' or 'streaming'"
             )
         if wanted != given and self.fixed_mode:
             raise SqlValidationError(

@@ -147,8 +147,8 @@ def _check_mode(
         mode = ChangelogMode.upsert()
     if not mode.is_accepted_by(accepts):
         raise SqlValidationError(
-            f"table {table!r} does not take the changes of this query",
-            where={"it takes": str(accepts), "the query gives": str(mode)},
-            hint="insert into a table that takes changes (upsert-kafka, print), or aggregate in"
+            f"table {table!r} does not accept the changes of this query",
+            where={"it accepts": str(accepts), "the query gives": str(mode)},
+            hint="insert into a table that accepts changes (upsert-kafka, print), or aggregate in"
             " windows",
         )

@@ -15,7 +15,7 @@ from headrace.operators.columns.calc import CalcSpec
 from headrace.sql.constant_rows import ConstantRows
 from headrace.sql.rel import Columns, Rel, Scan, StreamRows, StreamScan, Values, arrow_schema
 from headrace.table._connectors.connector import MetadataColumn, TableRequest, TableSource
-from headrace.table._connectors.legacy_options import with_present_names
+from headrace.table._connectors.legacy_options import with_current_names
 from headrace.table._connectors.registry import find_connector
 from headrace.table._planning.options import PlanningOptions
 
@@ -105,7 +105,7 @@ class TableStreams:
     def _source(self, scan: Scan) -> TableSource:
         found = self._sources.get(scan)
         if found is None:
-            options = with_present_names(scan.table[-1], dict(scan.options))
+            options = with_current_names(scan.table[-1], dict(scan.options))
             connector = find_connector(options.pop("connector", None), scan.table[-1], options)
             request = TableRequest(
                 scan.table[-1],
@@ -127,13 +127,13 @@ class TableStreams:
 def _check_batch(scan: Scan, found: TableSource) -> None:
     if found.mode != ChangelogMode.insert_only():
         raise SqlValidationError(
-            f"table {scan.table[-1]!r} gives changes, and a batch reads tables of inserts only",
+            f"table {scan.table[-1]!r} is a changelog, but a batch reads only inserts",
             where={"it gives": str(found.mode)},
             hint="read it in streaming mode",
         )
     if not found.source.bounded:
         raise SqlValidationError(
-            f"table {scan.table[-1]!r} does not end, and a batch reads tables that end",
-            hint="read it in streaming mode, or say where it ends (scan.bounded.mode,"
+            f"table {scan.table[-1]!r} is unbounded, but a batch needs bounded tables",
+            hint="read it in streaming mode, or set where it ends (scan.bounded.mode,"
             " number-of-rows)",
         )

@@ -65,7 +65,7 @@ def changelog_stream(
     kinds = mode.kinds - {RowKind.UPDATE_BEFORE} if upserts else mode.kinds
     if accepted is not None and not kinds <= accepted.kinds:
         raise SqlValidationError(
-            "the table gives changes that the changelog mode has not",
+            "the table gives changes that the changelog mode does not have",
             where={"the table gives": str(mode), "mode": str(accepted)},
         )
     return _records(

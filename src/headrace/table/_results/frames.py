@@ -34,7 +34,7 @@ def to_pandas(result: TableResult, columns: Columns) -> pd.DataFrame:
 
 
 def _folded(rows: list[Row]) -> list[Row]:
-    """Return the rows without those that are taken back."""
+    """Return the rows that are not retracted."""
     taken: Counter[Any] = Counter()
     for row in rows:
         if row.get_row_kind() not in _ADDED:

@@ -25,7 +25,7 @@ _KIND = "op"
 
 
 def widths_of(columns: Columns, kinds: bool, max_width: int = MAX_WIDTH) -> list[int]:
-    """Return the widths of columns by their types: before rows come."""
+    """Return the widths of columns from their types, before there are rows."""
     found = [
         max(_display_width(column.name), _width_of(column.type, max_width), len(NULL))
         for column in columns
@@ -89,8 +89,8 @@ def print_rows(
 ) -> None:
     """Print rows of texts and their number.
 
-    ``by_type``: whether the widths are those of the types, or those that the rows need; None:
-    those of the types if ``kinds``.
+    ``by_type``: whether the widths follow from the types, or from the rows; None: from the types if
+    ``kinds``.
     """
     count = 0
     if kinds if by_type is None else by_type:

@@ -56,7 +56,8 @@ def python_value(value: Any, kind: SqlType) -> Any:
 
 
 def _key(value: Any, kind: SqlType) -> Any:
-    """Return the key of a dict: bytes as such, for a bytearray is none, and an array as a tuple."""
+    """Return a value that a dict accepts as a key: bytes in place of a bytearray, a tuple in place
+    of an array."""
     if isinstance(kind, ArrayType) and value is not None:
         return tuple(_key(each, kind.element) for each in value)
     return value if isinstance(kind, BytesType) else python_value(value, kind)

@@ -1,4 +1,4 @@
-"""Python values as Arrow takes them."""
+"""Python values in the form that Arrow accepts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HALF_UP = decimal.Context(prec=1000, rounding=decimal.ROUND_HALF_UP)
 
 
 def arrow_value(kind: DataType, value: Any) -> Any:
-    """Return a value as Arrow takes it."""
+    """Return a value in the form that Arrow accepts."""
     if value is None:
         return None
     match kind:
@@ -47,7 +47,7 @@ def arrow_value(kind: DataType, value: Any) -> Any:
 
 
 def _rounded(value: decimal.Decimal, kind: DecimalType) -> decimal.Decimal | None:
-    """Return a value with the digits of its type; None: it is too large, as in Flink.
+    """Return a decimal rounded to its type; None, as in Flink: it is too large.
 
     Raises:
         ValueError: it is not finite.

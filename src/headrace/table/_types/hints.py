@@ -1,4 +1,4 @@
-"""The types of columns that hints of Python stand for: ``list[int]``, a ``TypedDict``."""
+"""The column types of Python type hints: ``list[int]``, a ``TypedDict``."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ _SIMPLE: dict[Any, t.DataType] = {
 
 
 def type_of_hint(hint: Any) -> t.DataType:
-    """Return the type of a hint, NOT NULL unless it is ``Optional``; that of ``Any`` is STRING.
+    """Return the type of a hint: NOT NULL unless it is ``Optional``; STRING for ``Any``.
 
     Raises:
-        TypeError: it stands for no type of a column.
+        TypeError: there is no column type for it.
     """
     return _type_of(hint, ())
 
 
 def _type_of(hint: Any, outer: tuple[Any, ...]) -> t.DataType:
-    """Return the type of a hint; ``outer``: the classes whose field it is in."""
+    """Return the type of a hint; ``outer``: the TypedDict classes that contain it."""
     if hint is Any:
         return t.VarCharType(MAX_LENGTH)
     found = _SIMPLE.get(hint) if isinstance(hint, type) else None
@@ -60,12 +60,12 @@ def _type_of(hint: Any, outer: tuple[Any, ...]) -> t.DataType:
     elif origin is dict and len(arguments) == 2:
         key, value = (_type_of(each, outer) for each in arguments)
         return t.MapType(key, value, nullable=False)
-    raise TypeError(f"the hint {hint} stands for no type of a column: give a DataType")
+    raise TypeError(f"the hint {hint} has no column type: declare a DataType")
 
 
 def _row(hint: Any, outer: tuple[Any, ...]) -> RowType:
     if hint in outer:
-        raise TypeError(f"the TypedDict '{hint.__name__}' references itself, and a ROW does not")
+        raise TypeError(f"the TypedDict '{hint.__name__}' contains itself, but a ROW cannot")
     fields = []
     # the marks are read here too: a class with postponed annotations does not know its keys
     for name, each in get_type_hints(hint, include_extras=True).items():
@@ -80,14 +80,14 @@ def _row(hint: Any, outer: tuple[Any, ...]) -> RowType:
 
 
 def awaited(hint: Any) -> Any:
-    """Return the hint of what an awaitable gives; another hint as it is."""
+    """Return the hint of the result of an awaitable; other hints unchanged."""
     if get_origin(hint) is Coroutine:
         return get_args(hint)[-1]
     return get_args(hint)[0] if get_origin(hint) is Awaitable else hint
 
 
 def result_of_hints(function: Any) -> t.DataType | None:
-    """Return the type that a function's hint says it returns; None: it has no hint."""
+    """Return the type of a function's return hint; None: it has no hint."""
     called = getattr(function, "eval", function)
     hints = get_type_hints(called) if hasattr(called, "__annotations__") else {}
     return type_of_hint(awaited(hints["return"])) if "return" in hints else None

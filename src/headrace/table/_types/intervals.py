@@ -57,7 +57,7 @@ class YearMonthIntervalType(AtomicType):
     ) -> None:
         super().__init__(nullable)
         if resolution not in (1, 2, 3):
-            raise ValueError(f"{resolution!r} is no YearMonthResolution")
+            raise ValueError(f"{resolution!r} is not a YearMonthResolution")
         if not 1 <= precision <= 4:
             raise ValueError(f"the precision of years is 1 to 4, not {precision}")
         self._resolution = resolution
@@ -103,7 +103,7 @@ class DayTimeIntervalType(AtomicType):
     ) -> None:
         super().__init__(nullable)
         if not isinstance(resolution, DayTimeIntervalType.DayTimeResolution):
-            raise TypeError(f"{resolution!r} is no DayTimeResolution")
+            raise TypeError(f"{resolution!r} is not a DayTimeResolution")
         if not 1 <= day_precision <= 6 or not 0 <= fractional_precision <= 9:
             raise ValueError("the precision of days is 1 to 6, that of fractions 0 to 9")
         self._resolution = resolution

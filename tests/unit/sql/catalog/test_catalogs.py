@@ -66,10 +66,10 @@ def test_secrets_of_catalogs_are_hidden(manager: CatalogManager, run: Run) -> No
     [
         ("ALTER CATALOG c RESET ('type')", "does not change 'type'"),
         ("ALTER CATALOG c SET ('type' = 'file')", "does not change 'type'"),
-        ("ALTER CATALOG c SET ('nope' = '1')", "has no option 'nope'"),
+        ("ALTER CATALOG c SET ('nope' = '1')", "does not have the option 'nope'"),
         ("ALTER CATALOG nope COMMENT 'x'", "the catalog `nope` does not exist"),
         ("SHOW CREATE CATALOG nope", "the catalog `nope` does not exist"),
-        ("DESCRIBE CATALOG default_catalog", "was not made by CREATE CATALOG"),
+        ("DESCRIBE CATALOG default_catalog", "was not created by CREATE CATALOG"),
         ("SHOW DATABASES FROM c.db", "is not the name of a catalog"),
     ],
 )

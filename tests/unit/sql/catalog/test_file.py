@@ -157,13 +157,16 @@ DAMAGED = "-- Headrace catalog, version 1\nCREATE DATABASE `default`;\n"
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("CREATE DATABASE d;", "no catalog of this version"),
-        ("", "no catalog of this version"),
+        ("CREATE DATABASE d;", "not a catalog of this version"),
+        ("", "not a catalog of this version"),
         (DAMAGED + "CREATE TABLE `default`.t (a INT", "line 3, column 32"),
         (DAMAGED + "CREATE TABLE d.t (a INT);", "line 3: `d`.`t` is in no database"),
-        (DAMAGED + "CREATE TABLE `default`.t (a INT, a INT);", "line 3: the column `a` is there"),
+        (
+            DAMAGED + "CREATE TABLE `default`.t (a INT, a INT);",
+            "line 3: the column `a` occurs twice",
+        ),
         (DAMAGED + "SELECT 1;", "line 3: a catalog has no Query"),
-        (DAMAGED + DAMAGED, "`default` is there twice"),
+        (DAMAGED + DAMAGED, "`default` occurs twice"),
     ],
 )
 def test_a_damaged_file_is_refused_and_kept(path: Path, text: str, problem: str) -> None:

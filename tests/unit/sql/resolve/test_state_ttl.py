@@ -56,8 +56,8 @@ def test_a_hint_is_for_the_aggregations_of_its_select(
 @pytest.mark.parametrize(
     ("hint", "problem"),
     [
-        ("STATE_TTL('o' = '1 d')", "names 'o', which is no table of this query"),
-        ("STATE_TTL('orders' = 'long')", "'long', which is no duration"),
+        ("STATE_TTL('o' = '1 d')", "names 'o', which is not a table of this query"),
+        ("STATE_TTL('orders' = 'long')", "'long', which is not a duration"),
     ],
 )
 def test_a_wrong_hint_is_refused(env: TableEnvironment, hint: str, problem: str) -> None:

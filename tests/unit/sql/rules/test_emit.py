@@ -57,8 +57,8 @@ def test_what_the_options_must_say(options: EmitOptions, message: str) -> None:
     ("window", "message"),
     [
         (replace(WINDOW, window=replace(SPEC, grouped=False)), "window table functions"),
-        (replace(WINDOW, window=replace(SPEC, kind="SESSION")), "of SESSION"),
-        (replace(WINDOW, attached=True), "the windows of another one"),
+        (replace(WINDOW, window=replace(SPEC, kind="SESSION")), "with SESSION"),
+        (replace(WINDOW, attached=True), "a second aggregation over windows"),
     ],
 )
 def test_windows_that_give_results_at_their_end_only(window: WindowAggregate, message: str) -> None:

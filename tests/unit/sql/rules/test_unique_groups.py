@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.sql.rel import Aggregate, AggregateCall, Calc, Column, Rel, Scan
-from headrace.sql.rules.unique_groups import without_groups_of_one
+from headrace.sql.rules.unique_groups import without_single_row_groups
 from headrace.sql.types import BIGINT, INT, DecimalType
 
 SCAN = Scan(
@@ -21,7 +21,7 @@ def total(of: str = "b", **given: object) -> AggregateCall:
 
 
 def grouped(rel: Rel, keys: tuple[str, ...], *calls: AggregateCall) -> Rel:
-    return without_groups_of_one(Aggregate(rel, keys, calls))
+    return without_single_row_groups(Aggregate(rel, keys, calls))
 
 
 @pytest.mark.parametrize("keys", [("a",), ("b", "a")])

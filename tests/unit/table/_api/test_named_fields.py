@@ -55,9 +55,9 @@ def test_times_are_columns(kind: Any, fields: list[Any], expected: list[str]) ->
 @pytest.mark.parametrize(
     ("kind", "fields", "message"),
     [
-        (ROWS, [col("x"), col("y").proctime], "in the place of no field"),
-        (TUPLES, [col("a"), col("p").proctime, col("b")], "in the place of no field"),
-        (TUPLES, [col("a"), col("p").proctime], "in the place of no field"),
+        (ROWS, [col("x"), col("y").proctime], "cannot replace a field"),
+        (TUPLES, [col("a"), col("p").proctime, col("b")], "cannot replace a field"),
+        (TUPLES, [col("a"), col("p").proctime], "cannot replace a field"),
         (ROWS, [col("x"), col("p").proctime, col("q").proctime], "one .proctime"),
         (ROWS, [col("x"), col("p").rowtime, col("q").rowtime], "one .rowtime"),
     ],

@@ -9,7 +9,7 @@ import pytest
 from headrace.common.configuration import Configuration
 from headrace.errors import SqlValidationError
 from headrace.table import TableEnvironment
-from headrace.table._connectors.legacy_options import with_present_names
+from headrace.table._connectors.legacy_options import with_current_names
 
 OLD = {"connector.type": "filesystem", "format.type": "csv", "connector.path": "/data"}
 READ = {
@@ -22,12 +22,12 @@ READ = {
 
 def test_the_old_source_had_no_quotes() -> None:
     ignored = {"connector.property-version": "1", "format.ignore-first-line": "false"}
-    assert with_present_names("t", OLD | ignored) == READ
+    assert with_current_names("t", OLD | ignored) == READ
     quoted = {"format.quote-character": "'", "format.field-delimiter": ";"}
-    found = with_present_names("t", OLD | quoted)
+    found = with_current_names("t", OLD | quoted)
     assert found["csv.quote-character"] == "'" and found["csv.field-delimiter"] == ";"
     assert "csv.disable-quote-character" not in found
-    assert with_present_names("t", READ) == READ
+    assert with_current_names("t", READ) == READ
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_the_old_source_had_no_quotes() -> None:
 )
 def test_what_would_read_other_rows_is_refused(key: str, value: str) -> None:
     with pytest.raises(SqlValidationError, match=f"the old option '{key}' = '{value}'"):
-        with_present_names("t", OLD | {key: value})
+        with_current_names("t", OLD | {key: value})
 
 
 def test_a_table_is_read(tmp_path: Path) -> None:

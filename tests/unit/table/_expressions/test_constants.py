@@ -67,7 +67,7 @@ def test_moments_with_a_time_zone(table: Table) -> None:
         True,
         True,
     ]
-    with pytest.raises(UnsupportedError, match="has a time zone, and TIME has none"):
+    with pytest.raises(UnsupportedError, match="has a time zone, but TIME does not"):
         lit(datetime.time(4, tzinfo=datetime.UTC))
 
 

@@ -82,7 +82,7 @@ def test_a_hint_stands_for_a_type(hint: Any, kind: Any) -> None:
 
 @pytest.mark.parametrize("hint", [complex, list, dict, int | str | None])
 def test_other_hints_are_refused(hint: Any) -> None:
-    with pytest.raises(TypeError, match="stands for no type of a column"):
+    with pytest.raises(TypeError, match="has no column type"):
         type_of_hint(hint)
 
 
@@ -90,7 +90,7 @@ def test_other_hints_are_refused(hint: Any) -> None:
     ("hint", "name"), [(Node, "Node"), (list[Node], "Node"), (Employee, "Employee")]
 )
 def test_a_class_inside_itself_is_refused(hint: Any, name: str) -> None:
-    with pytest.raises(TypeError, match=f"'{name}' references itself"):
+    with pytest.raises(TypeError, match=f"'{name}' contains itself"):
         type_of_hint(hint)
 
 

@@ -1,7 +1,7 @@
-"""The Arrow batches of Parquet files; files stay open between ranges that follow each other.
+"""Read Parquet files as Arrow batches. A file stays open between consecutive ranges.
 
-A row group can only be decoded from its first row on. A range that begins where the last one ended,
-as that of the next micro-batch does, goes on with what that one has decoded.
+A row group can only be decoded from its first row. If a range begins where the last one ended, as
+in the next micro-batch, the reader continues to decode there.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import pyarrow.parquet as pq
 from headrace.common._storage.locations import open_file
 
 MAX_OPEN_FILES = 8
-"""So many files of one reader stay open; beyond these the one that waits longest is closed."""
+"""How many files of one reader stay open; then the least recently used one is closed."""
 
 _PLAIN_TEXT_BYTES = 4
-"""A text that is not in a dictionary takes more bytes than these, which have its length."""
+"""The bytes for the length of a text that is not in a dictionary; the text follows."""
 
 
 class BatchReader:
     """Reads ranges of rows as Arrow batches.
 
-    ``names_of``: the columns to read, by a file's Arrow schema. ``dictionaries``: texts that have a
-    dictionary in the file keep it.
+    ``names_of``: the columns to read, by a file's Arrow schema. ``dictionaries``: columns of texts
+    keep the dictionary that they have in the file.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class BatchReader:
         self._names_of, self._batch_size, self._dictionaries = names_of, batch_size, dictionaries
         self._max_open_files = max_open_files
         self._waiting: dict[tuple[str, int], _OpenFile] = {}
-        """Open files by path, and by the row at which they go on."""
+        """Open files by path and next row."""
 
     def read(self, path: str, start: int, end: int) -> Iterator[Any]:
         """Yield the rows of a range."""
@@ -92,7 +92,7 @@ class _OpenFile:
         self._rows: int = made.metadata.num_rows
         self._batches = _batches(made, row, names, batch_size)
         self._rest: Any = None
-        """What is decoded of the rows from ``row`` on."""
+        """Decoded rows, from ``row`` on."""
 
     @property
     def is_at_end(self) -> bool:
@@ -100,7 +100,7 @@ class _OpenFile:
         return self.row >= self._rows
 
     def until(self, end: int) -> Iterator[Any]:
-        """Yield the rows up to one."""
+        """Yield the rows before ``end``."""
         while self.row < end:
             batch = next(self._batches, None) if self._rest is None else self._rest
             if batch is None:
@@ -118,7 +118,7 @@ class _OpenFile:
 def _batches(
     file: Any, start: int, names: list[str], batch_size: int
 ) -> Generator[Any, None, None]:
-    """Yield the rows of a file from one on."""
+    """Yield the rows of a file from ``start`` on."""
     first = 0
     for group in range(file.metadata.num_row_groups):
         rows = file.metadata.row_group(group).num_rows
@@ -133,9 +133,9 @@ def _batches(
 
 
 def _dictionary_columns(file: Any, names: list[str]) -> list[str]:
-    """Return the columns of texts that have dictionaries in a file, for nearly all of their rows.
+    """Return the columns of texts that have dictionaries in a file, for nearly all rows.
 
-    Where many rows have none, to make a dictionary for them would cost more than it saves.
+    For other columns a dictionary costs more than it saves.
     """
     import pyarrow as pa
 

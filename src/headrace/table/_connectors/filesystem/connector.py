@@ -172,7 +172,7 @@ class _FileTable:
 
     @property
     def reader_with_dictionaries(self) -> FileFormat | None:
-        """What reads the files and keeps their dictionaries; None if they have none."""
+        """The reader that keeps the dictionaries of the files; None: the format has none."""
         if not isinstance(self.format, ParquetTableFormat):
             return None
         return CompletedFiles(ParquetFiles(self.format, dictionaries=True), self.extra)

@@ -156,7 +156,7 @@ def check_partition_keys(request: TableRequest) -> None:
     for key in request.partition_keys:
         if key not in names:
             raise SqlValidationError(
-                f"table {request.name!r} is partitioned by {key!r}, which is no column of it"
+                f"table {request.name!r} is partitioned by {key!r}, which is not a column of it"
             )
     if request.partition_keys and len(request.partition_keys) == len(names):
         raise SqlValidationError(

@@ -130,7 +130,7 @@ def _key_columns(
     for name in found:
         if name not in names:
             raise SqlValidationError(
-                f"table {table!r}: the key field {name!r} is no column",
+                f"table {table!r}: the key field {name!r} is not a column",
                 where={"columns": ", ".join(names)},
             )
         if not name.startswith(prefix):

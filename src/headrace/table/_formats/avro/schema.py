@@ -36,7 +36,7 @@ def schema_of_columns(table: str, columns: Columns, *, legacy: bool) -> dict[str
     as with ``avro.timestamp_mapping.legacy``.
 
     Raises:
-        SqlValidationError: Avro has not the type of a column.
+        SqlValidationError: Avro does not have the type of a column.
     """
     row = RowType(tuple(Field(column.name, column.type) for column in columns), nullable=False)
     found: dict[str, Any] = _schema_of(row, _NAME, table, legacy)

@@ -95,7 +95,7 @@ def _reader_of(kind: SqlType, rules: CsvRules) -> Read:
 
     def read(text: str) -> Any:
         if exact and text != text.strip():
-            raise ValueError(f"{text!r:.80} is no number")
+            raise ValueError(f"{text!r:.80} is not a number")
         return of_json(text)
 
     return read
@@ -104,7 +104,7 @@ def _reader_of(kind: SqlType, rules: CsvRules) -> Read:
 def _read_date(text: str) -> datetime.date:
     found = _DATE.fullmatch(text)
     if found is None:
-        raise ValueError(f"{text!r:.80} is no date")
+        raise ValueError(f"{text!r:.80} is not a date")
     return datetime.date(*map(int, found.groups()))
 
 

@@ -131,7 +131,7 @@ def row_type(columns: Columns) -> RowType:
 
 
 def check_json_type(table: str, name: str, kind: SqlType) -> None:
-    """Raise SqlValidationError for a type that JSON has not."""
+    """Raise SqlValidationError for a type that JSON does not have."""
     if isinstance(kind, NullType):
         raise SqlValidationError(f"column {name!r} of table {table!r} has no type for JSON")
     if isinstance(kind, MapType | MultisetType):

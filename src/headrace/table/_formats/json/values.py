@@ -163,7 +163,7 @@ def _scalar_text(value: Any) -> str:
         return str(value)
     if isinstance(value, bool):
         return "true" if value else "false"
-    raise ValueError(f"{text_of(value):.80} is no single value")
+    raise ValueError(f"{text_of(value):.80} is not a single value")
 
 
 def text_of(value: Any) -> str:
@@ -203,14 +203,14 @@ def _integer_reader(bits: int, *, truncates: bool) -> Read:
 
     def read(value: Any) -> int:
         if not isinstance(value, str):
-            raise ValueError(f"{text_of(value):.80} is no whole number")
+            raise ValueError(f"{text_of(value):.80} is not a whole number")
         text = value.strip(_BLANKS)
         if _WHOLE.fullmatch(text):
             number = int(text)
         elif truncates and isinstance(value, Number):
             number = _whole_part(text)
         else:
-            raise ValueError(f"{value!r:.80} is no whole number")
+            raise ValueError(f"{value!r:.80} is not a whole number")
         if not low <= number <= high:
             raise ValueError(f"{value:.80} does not fit in {bits} bits")
         return number
@@ -228,14 +228,14 @@ def _whole_part(text: str) -> int:
 
 def _read_double(value: Any) -> float:
     if not isinstance(value, str):
-        raise ValueError(f"{text_of(value):.80} is no number")
+        raise ValueError(f"{text_of(value):.80} is not a number")
     text = value.strip(_BLANKS)
     found = _FLOATING.fullmatch(text)
     if found is not None:
         return float(found[1])
     if _HEXADECIMAL.fullmatch(text):
         return float.fromhex(text.rstrip("fFdD"))
-    raise ValueError(f"{value!r:.80} is no number")
+    raise ValueError(f"{value!r:.80} is not a number")
 
 
 def _read_float(value: Any) -> float:
@@ -251,7 +251,7 @@ def _decimal_reader(kind: DecimalType) -> Read:
 
     def read(value: Any) -> Decimal | None:
         if not isinstance(value, str):
-            raise ValueError(f"{text_of(value):.80} is no number")
+            raise ValueError(f"{text_of(value):.80} is not a number")
         found = _EXACT.create_decimal(_number_text(value))
         if found.adjusted() > kind.precision:
             return None
@@ -265,7 +265,7 @@ def _number_text(value: str) -> str:
     text = value.strip(_BLANKS)
     found = _FLOATING.fullmatch(text)
     if found is None or found[1] != text or text[-1] in "Ny":
-        raise ValueError(f"{value!r:.80} is no number")
+        raise ValueError(f"{value!r:.80} is not a number")
     return text
 
 
@@ -274,7 +274,7 @@ def _list_reader(kind: ArrayType, rules: JsonRules) -> Read:
 
     def read(value: Any) -> list[Any]:
         if not isinstance(value, list):
-            raise ValueError(f"{text_of(value):.80} is no array")
+            raise ValueError(f"{text_of(value):.80} is not an array")
         return [element(each) for each in value]
 
     return read
@@ -283,7 +283,7 @@ def _list_reader(kind: ArrayType, rules: JsonRules) -> Read:
 def _map_reader(read_value: Read) -> Read:
     def read(value: Any) -> list[tuple[str, Any]]:
         if not isinstance(value, dict):
-            raise ValueError(f"{text_of(value):.80} is no object")
+            raise ValueError(f"{text_of(value):.80} is not an object")
         return [(text_of(key), read_value(each)) for key, each in value.items()]
 
     return read
@@ -296,7 +296,7 @@ def row_reader(kind: RowType, rules: JsonRules) -> Read:
 
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise ValueError(f"{text_of(value):.80} is no object")
+            raise ValueError(f"{text_of(value):.80} is not an object")
         if isinstance(value, Repeated):
             value = _first_fields(value.pairs, names)
         row = {}

@@ -31,7 +31,7 @@ def lower_aggregate(context: LoweringContext, rel: Aggregate) -> DataStream:
     for call in rel.calls:
         if not batch and call.python and implementation_of(call.python).vectorised:
             refuse(
-                f"the vectorised aggregate function {call.function} in a stream, not in windows,"
+                f"the pandas aggregate function {call.function} in a stream, outside of windows,"
             )
     if not rel.keys and batch:
         return context.lower(with_a_group(rel))

@@ -91,7 +91,7 @@ def lower_repeated(
 def _check_deterministic(
     context: LoweringContext, rel: OverInput, computed: Sequence[Expression]
 ) -> None:
-    """Refuse results that could not be taken back: they would differ from those given."""
+    """Refuse results that cannot be retracted, because a retraction would have other values."""
     for each in (each for expression in computed for each in walk(expression)):
         varies = isinstance(each, PythonCall) and not each.function.deterministic
         if varies and context.changes(rel.input):

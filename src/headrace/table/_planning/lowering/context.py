@@ -65,7 +65,7 @@ class LoweringContext(ABC):
         return made
 
     def lower_encoded(self, rel: Rel) -> DataStream:
-        """Return the stream of a plan's rows, of which texts may be dictionary-encoded."""
+        """Return the stream of a plan's rows; its texts may be dictionary-encoded."""
         if not isinstance(rel, Scan) or rel in self._made:
             return self.lower(rel)
         found = self._scans.get(rel)

@@ -36,7 +36,7 @@ class OperatorIds:
     def of_rows(self, rel: Rel, kind: str, *more: str) -> str:
         """Return the id of an operator that takes the rows of a relation.
 
-        ``more``: what else says what it does.
+        ``more``: what else it depends on.
         """
         return self._id(kind, "\n".join((self._fingerprints.rows(rel), *more)))
 

@@ -70,7 +70,8 @@ class SessionRows(WindowFunction[Any, Any, Any, TimeWindow]):
     names: tuple[str, ...]
     """The columns of the result."""
     given: int
-    """How many values of each row are given: by place, as stored rows may have other names."""
+    """How many values of each row are emitted: by position, because stored rows may have other
+    names."""
     of_moments: bool
     """Whether the last moment is a TIMESTAMP_LTZ."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from headrace.datastream.data_stream import DataStream
-from headrace.operators.columns.clock_sort import ClockSortSpec
 from headrace.operators.columns.limit import LimitSpec
+from headrace.operators.columns.processing_time_sort import ProcessingTimeSortSpec
 from headrace.operators.columns.sort import SortSpec
 from headrace.operators.columns.time_sort import TimeSortSpec
 from headrace.runtime.operator import OperatorSpec
@@ -37,7 +37,11 @@ def _spec(context: LoweringContext, rel: Sort, schema: pa.Schema) -> OperatorSpe
         refuse(f"{'ORDER BY' if rel.keys else 'LIMIT'} of rows that change in a stream")
     if rel.keys:
         by_clock = time_order(rel) == "proctime"
-        return ClockSortSpec(rel.keys[1:], schema) if by_clock else TimeSortSpec(rel.keys, schema)
+        return (
+            ProcessingTimeSortSpec(rel.keys[1:], schema)
+            if by_clock
+            else TimeSortSpec(rel.keys, schema)
+        )
     if rel.limit is None:
         refuse("OFFSET without LIMIT in a stream")
     if context.options.ttl_ms:

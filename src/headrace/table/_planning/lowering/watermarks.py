@@ -95,7 +95,7 @@ class RowWatermarks(WatermarkGenerator):
             self._greatest_ms = found
 
     def makes_late(self, timestamp: int) -> bool:
-        """Return whether a row is late, of which the timestamp operator asks."""
+        """Return whether a row is late; the timestamp operator calls it."""
         return self._greatest_ms is not None and timestamp <= self._greatest_ms
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:

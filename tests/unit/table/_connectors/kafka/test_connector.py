@@ -152,7 +152,7 @@ def test_exactly_once() -> None:
         ({"format": "json", "topic": "t"}, "bootstrap.servers"),
         (TO | {"format": "json", "topic-pattern": "t.*"}, "one of the options"),
         (JSON | {"key.format": "json"}, "set together"),
-        (JSON | {"key.format": "json", "key.fields": "x"}, "is no column"),
+        (JSON | {"key.format": "json", "key.fields": "x"}, "is not a column"),
         (JSON | {"scan.startup.mode": "timestamp"}, "timestamp-millis"),
         (JSON | {"scan.startup.mode": "earliest"}, "one of earliest-offset"),
         (JSON | {"value.format": "json"}, "both"),

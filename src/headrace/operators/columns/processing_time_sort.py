@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ClockSortSpec(OperatorSpec):
-    """Rows with one key by processing time, and those of the same moment in the order of ``keys``.
+class ProcessingTimeSortSpec(OperatorSpec):
+    """Rows in the order of processing time; rows of the same time in the order of ``keys``.
 
-    All rows of a micro-batch are of the same moment.
+    All rows of a micro-batch have the same time.
     """
 
     keys: SortKeys
     schema: Any
     traits = Traits(keyed=True, takes_columns=True, gives_columns=True)
-    kind = "clock-sort"
-    label = "ClockSort"
+    kind = "processing-time-sort"
+    label = "ProcessingTimeSort"
 
     def accepts(self, input: int) -> ChangelogMode | None:
         """Return inserts: a row that was given cannot be taken back in order."""
@@ -44,19 +44,19 @@ class ClockSortSpec(OperatorSpec):
         return ChangelogMode.insert_only()
 
     def build(self) -> Operator:
-        return ClockSortOperator(self)
+        return ProcessingTimeSortOperator(self)
 
 
-class ClockSortOperator(KeyedColumnOperator):
+class ProcessingTimeSortOperator(KeyedColumnOperator):
     """Keeps the rows of a micro-batch until its end."""
 
-    def __init__(self, spec: ClockSortSpec) -> None:
+    def __init__(self, spec: ProcessingTimeSortSpec) -> None:
         super().__init__(spec.schema)
         self._spec = spec
         self._waiting: list[Columns] = []
 
     def restore(self, state: Any | None) -> None:
-        """Drop what a failed task run has left."""
+        """Clear what a failed task run has left."""
         super().restore(state)
         self._waiting = []
 
@@ -65,12 +65,12 @@ class ClockSortOperator(KeyedColumnOperator):
             self._waiting.append(columns)
 
     def complete(self) -> None:
-        """Give the rows of the micro-batch."""
+        """Emit the rows of the micro-batch."""
         if self._waiting:
             rows, self._waiting = self._waiting, []
             self.outputs.columns(sorted_rows(rows, self._spec.keys, 0, None))
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """Give the rows before a watermark, which are not late after it."""
+        """Emit the buffered rows before the watermark, so that it makes none of them late."""
         self.complete()
         push_watermark(watermark, idle)
