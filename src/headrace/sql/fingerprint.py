@@ -296,7 +296,7 @@ class Fingerprints:
         ]
 
     def _zone_of(self, call: AggregateCall, types: Mapping[str, SqlType]) -> str:
-        """Return the time zone in which a function of a user gets and gives moments."""
+        """Return the time zone of the arguments and results of a user-defined function."""
         kinds = [*(types[name] for name in call.arguments), call.type]
         zoned = call.python is not None and any(map(has_moment, kinds))
         return f" in {self._time_zone}" if zoned else ""

@@ -28,7 +28,7 @@ def parse(text: str) -> tuple[Statement, ...]:
 
 
 def parse_one(text: str, taker: str) -> Statement:
-    """Return the statement of a text; ``taker``: what takes only one, for the error.
+    """Return the statement of a text; ``taker``: the caller that accepts only one, for the error.
 
     Raises:
         SqlValidationError: there are several, or none.

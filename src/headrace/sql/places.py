@@ -46,7 +46,7 @@ def add_place(error: HeadraceError, node: exp.Expr) -> None:
 
 @contextmanager
 def not_too_deep() -> Iterator[None]:
-    """Have a plan that Python cannot walk, as it is too deep, refused."""
+    """Refuse a plan that is too deep for Python's recursion limit."""
     try:
         yield
     except RecursionError:

@@ -17,9 +17,9 @@ _ALWAYS = ("FROM_UNIXTIME", "CURRENT_DATE", "CURRENT_TIME", "LOCALTIME", "LOCALT
 
 
 def reads_time_zone(expression: Expression) -> bool:
-    """Return whether a call may give something else in another time zone.
+    """Return whether the result of a call may depend on the time zone.
 
-    That is where a TIMESTAMP_LTZ meets another type, or is rounded.
+    It may if a TIMESTAMP_LTZ is combined with another type, or rounded.
     """
     if not isinstance(expression, Call | PythonCall):
         return False
@@ -42,7 +42,7 @@ def reads_time_zone(expression: Expression) -> bool:
 
 
 def has_moment(kind: SqlType) -> bool:
-    """Return whether values of a type have a TIMESTAMP_LTZ."""
+    """Return whether values of a type contain a TIMESTAMP_LTZ."""
     match kind:
         case ArrayType() | MultisetType():
             return has_moment(kind.element)

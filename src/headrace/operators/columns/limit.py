@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns
 
 SLOT = RESERVED_NAMES + "sorted"
-"""The state of a key: how many of its rows have come."""
+"""The state of a key: the number of its rows so far."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Partial results of aggregates over arrays, as record batches: keys, and a number for each part.
 
-They are put together by key before they are sent, and where they meet.
+They are merged by key before they are sent, and again at the receiver.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 PARTIAL = "$part"
-"""Begins the names of the columns of the numbers."""
+"""The prefix of the names of the columns with the numbers."""
 
 
 def partial_schema(vectors: VectorAggregates, schema: Any, keys: Sequence[str]) -> Any:
@@ -101,6 +101,6 @@ def _grouped_in_order(vectors: VectorAggregates, partials: Any, keys: Sequence[s
 
 
 def rows_behind(partials: Any) -> Array:
-    """Return how many rows each partial result is of: part 0 counts them."""
+    """Return the number of rows of each partial result: part 0 counts them."""
     found: Array = partials.column(f"{PARTIAL}0").to_numpy()
     return found

@@ -1,4 +1,4 @@
-"""The time that windows go by: the event time of their rows, or the clock."""
+"""The time of windows: event time or processing time."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def event_times(columns: Columns) -> Array:
 class WindowTime:
     """The time of windows that have timers.
 
-    ``processing_time``: rows are of the moment in which they come, and all moments before the
-    present one are over. ``local``: windows are cut by local time.
+    ``processing_time``: the time of a row is that of its micro-batch, and all earlier milliseconds
+    are over. ``local``: windows are in local time.
     """
 
     processing_time: bool
     local: LocalTime | None
 
     def of_rows(self, columns: Columns, context: KeyContext) -> Array:
-        """Return the moment of each row."""
+        """Return the time of each row."""
         import numpy as np
 
         if self.processing_time:
@@ -62,7 +62,7 @@ class WindowTime:
         return progress if self.local is None else self.local.reached(progress)
 
     def due(self, last: int) -> int:
-        """Return when the timer of the last moment of a window is due."""
+        """Return the time of the timer that ends a window; ``last``: the last millisecond in it."""
         over = last if self.local is None else self.local.over_at(last)
         return min(over + self.processing_time, MAX_WATERMARK)
 

@@ -58,7 +58,7 @@ def _one_change(of: Literal["object", "database"]) -> Callable[[Method[P, R]], M
 class CatalogManager:
     """The catalogs of a session, its current catalog and database, and its temporary objects.
 
-    A temporary object hides one in a catalog with the same name.
+    A temporary object has priority over an object of a catalog with the same name.
     """
 
     def __init__(

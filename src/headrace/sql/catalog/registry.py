@@ -32,10 +32,11 @@ def open_catalog(name: str, options: Options) -> Catalog:
 
 
 class CatalogRegistry:
-    """Catalogs, with what CREATE CATALOG said of them.
+    """Catalogs, with the options and comment of CREATE CATALOG.
 
-    ``open_catalog`` makes a catalog from its options. ``store`` keeps these for later sessions,
-    which open a catalog when it is first named, as in Flink: until then it may be out of reach.
+    ``open_catalog`` opens a catalog with its options. ``store`` keeps the options for later
+    sessions. As in Flink, they open a catalog when it is first named; until then it need not be
+    reachable.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ E = TypeVar("E", bound=exp.Expr)
 T = TypeVar("T")
 
 _LONG_CHAIN = 32
-"""A chain of one operator with more parts is not a tree as deep as it is long."""
+"""A longer chain of one operator becomes a balanced tree."""
 
 
 class TreeReader(Cursor):
@@ -82,8 +82,9 @@ class TreeReader(Cursor):
     def chain(self, kind: type[E], parts: Sequence[tuple[exp.Expr, int, int]], /, **args: Any) -> E:
         """Return the node of parts between which the same operator stands.
 
-        ``parts``: each with its first token, and the one after it. It binds from left to right; a
-        long chain is halved, since its meaning is the same and a deep tree cannot be walked.
+        ``parts``: each with its first token, and the one after it. The operator binds from left to
+        right. A long chain is halved: the meaning is the same, but a deep tree would exceed the
+        recursion limit.
         """
         half = len(parts) - 1 if len(parts) <= _LONG_CHAIN else len(parts) // 2
         left, right = (

@@ -102,7 +102,8 @@ def _substring(call: Call, arguments: Sequence[Any], session: Session) -> Any:
 
 
 def _cased(of_ascii: str, convert: Callable[[str], str]) -> Kernel:
-    """Return a kernel that may make more characters of one, as Java does: SS of ß, FI of ﬁ."""
+    """Return a kernel that may turn one character into several, as in Java: ß into SS, ﬁ into
+    FI."""
     plain, full = arrow(of_ascii), python(convert)
 
     def kernel(call: Call, arguments: Sequence[Any], session: Session) -> Any:

@@ -145,10 +145,10 @@ def read_time_ns(text: str) -> int:
 
 
 def read_timestamp_ns(text: str) -> int:
-    """Return the nanoseconds since the epoch that a text says, without a zone.
+    """Return the nanoseconds since the epoch of a text without a time zone.
 
-    A day after the last one of its month, but at most 31, is the last one; the hour 24 is that at
-    which the next day begins.
+    A day up to 31 that its month does not have is read as the last day of the month. The hour 24 is
+    the start of the next day.
     """
     word = text.strip()
     day, _, time = word.partition(" ")

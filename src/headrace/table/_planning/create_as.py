@@ -1,4 +1,4 @@
-"""CREATE TABLE AS: a table that is made with its query's rows."""
+"""CREATE TABLE AS: creates a table and writes the rows of a query."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 Added = PlannedInsert | parsed.CreateTable
-"""What a statement set has: an INSERT, or a CREATE TABLE AS."""
+"""A statement in a statement set: an INSERT, or a CREATE TABLE AS."""
 
 
 class CreateTableAs:
-    """Makes the tables of CREATE TABLE AS."""
+    """Creates the tables of CREATE TABLE AS."""
 
     def __init__(self, catalogs: CatalogManager, queries: Queries) -> None:
         self._catalogs = catalogs
         self._queries = queries
 
     def check(self, statement: parsed.CreateTable) -> None:
-        """Raise what is wrong with a statement, before its table is made."""
+        """Check a statement before its table is created."""
         if statement.temporary:
             refuse("CREATE TEMPORARY TABLE AS")
         self._queries.of_sql(_query_of(statement))
@@ -39,7 +39,8 @@ class CreateTableAs:
 
     @contextmanager
     def created(self, added: Sequence[Added]) -> Iterator[list[PlannedInsert]]:
-        """Make the tables, and give all INSERTs; after an error the catalogs are as before."""
+        """Create the tables, and return all INSERTs. After an error the new tables are dropped
+        again."""
         with ExitStack() as undo:
             yield [
                 each if isinstance(each, PlannedInsert) else self._create(each, undo)
@@ -48,7 +49,7 @@ class CreateTableAs:
             undo.pop_all()
 
     def _create(self, statement: parsed.CreateTable, undo: ExitStack) -> PlannedInsert:
-        """Make a table; return what writes a query's rows into it. ``undo``: drops the table."""
+        """Create a table; return the INSERT of the query. ``undo``: restores the catalog."""
         query, catalogs = _query_of(statement), self._catalogs
         path = catalogs.qualify(statement.path)
         before = catalogs.find(path)

@@ -1,4 +1,4 @@
-"""EXPLAIN: plans, and the job that they are."""
+"""EXPLAIN: plans, and their job."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CHANGELOG_MODE = "CHANGELOG_MODE"
 
 
 class PlanTexts:
-    """Makes the texts of plans. ``details``: what EXPLAIN asks for, such as CHANGELOG_MODE."""
+    """Makes the texts of plans. ``details``: of EXPLAIN, such as CHANGELOG_MODE."""
 
     def __init__(self, env: StreamExecutionEnvironment, planner: Planner) -> None:
         self._env = env
@@ -36,7 +36,7 @@ class PlanTexts:
             return self._text([plan], [rel], sinks, details)
 
     def of_inserts(self, inserts: Sequence[PlannedInsert], details: Sequence[str] = ()) -> str:
-        """Return the plans of INSERTs, and of the job that they are together."""
+        """Return the plans of INSERTs, and of their common job."""
         lowering = self._planner.lowering()
         sinks = self._planner.sinks(lowering)
         mode = lowering.mode if _CHANGELOG_MODE in details else None
@@ -80,7 +80,7 @@ class PlanTexts:
         return [*dict.fromkeys(found)]
 
     def _warnings(self, rels: Sequence[Rel]) -> list[str]:
-        """Return what is to be known of state that grows without end."""
+        """Return warnings about state that grows without end."""
         options = self._planner.options
         if options.batch:
             return []

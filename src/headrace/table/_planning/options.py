@@ -1,4 +1,4 @@
-"""What the options of an environment say of how its statements are planned."""
+"""The options of an environment that change how statements are planned."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def time_zone_of(configuration: Configuration) -> str:
 class PlanningOptions:
     """How plans become streams and sinks.
 
-    ``time_zone``: that of TIMESTAMP_LTZ. ``duplicates``: whether tables of changes may give a
+    ``time_zone``: that of TIMESTAMP_LTZ. ``duplicates``: whether tables of changes may deliver a
     change twice. ``ttl_ms``: how long state is kept after its last change; 0: without end.
-    ``materialize``: whether sinks keep the rows of their key. ``drops_nulls``: whether rows with a
-    NULL in a column that has none are left out; otherwise their job fails.
+    ``materialize``: whether sinks keep the rows of their key. ``drops_nulls``: whether rows with
+    NULL in a column that is NOT NULL are dropped; otherwise the job fails.
     """
 
     batch: bool

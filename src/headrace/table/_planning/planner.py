@@ -32,7 +32,7 @@ class Planner:
         return PlanningOptions.of(self._env._configuration)
 
     def lowering(self) -> Lowering:
-        """Return what makes the streams of a new job."""
+        """Return the lowering of a new job."""
         options = self.options
         return Lowering(TableStreams(self._env, self._streams, options), options)
 

@@ -1,4 +1,4 @@
-"""What queries and names mean in the catalogs of an environment."""
+"""Resolves queries and names in the catalogs of an environment."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Queries:
 
     @property
     def batch(self) -> bool:
-        """Whether queries are those of a batch."""
+        """Whether queries run in a batch."""
         return is_batch(self._configuration)
 
     @property
@@ -142,7 +142,7 @@ class Queries:
 
 
 class _Relations:
-    """The tables and views that the names of a query mean in a database."""
+    """The tables and views to which the names in a query refer, in a database."""
 
     def __init__(self, queries: Queries, database: tuple[str, str]) -> None:
         self._queries = queries
@@ -157,7 +157,7 @@ class _Relations:
 
 
 class _Functions:
-    """The functions of users that the names of a query mean in a database."""
+    """The user-defined functions to which the names in a query refer, in a database."""
 
     def __init__(self, catalogs: CatalogManager, database: tuple[str, str]) -> None:
         self._catalogs = catalogs

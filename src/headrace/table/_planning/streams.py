@@ -41,7 +41,7 @@ class ProgramStreams:
     ) -> Rel:
         """Return the relation of a stream, whose records are rows with the columns' names.
 
-        ``name``: what says in later programs that it is the same stream; "": its number.
+        ``name``: identifies the stream in later programs; "": its number does.
         """
         number = len(self._streams)
         self._streams.append(stream)

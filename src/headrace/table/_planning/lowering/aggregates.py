@@ -102,16 +102,16 @@ def summary_of(calls: Sequence[AggregateCall]) -> str:
 
 
 def implementation_of(function: PythonFunction) -> AggregateImplementation:
-    """Return what runs an aggregate function of a user."""
+    """Return the implementation of a user-defined aggregate function."""
     return cast(AggregateImplementation, function.implementation)
 
 
 def aggregates_of(
     calls: Sequence[AggregateCall], columns: Columns, retracts: bool, time_zone: str
 ) -> tuple[Aggregated, ...]:
-    """Return what the calls of aggregate functions are to operators.
+    """Return the calls of aggregate functions in the form that operators need.
 
-    ``retracts``: whether rows may be taken back.
+    ``retracts``: whether rows may be retracted.
     """
     types = {column.name: column.type for column in columns}
     return tuple(

@@ -73,7 +73,7 @@ def lower_watermark(context: LoweringContext, rel: Watermark) -> DataStream:
 
 
 def lower_correlate(context: LoweringContext, rel: Correlate) -> DataStream:
-    """Return the rows that a table function of a user gives for each row."""
+    """Return the rows that a user-defined table function returns for each row."""
     _check_deterministic(context, rel, (rel.call,))
     function = Correlated(rel, context.options.time_zone)
     return lower_repeated(context, rel.input, function, "Correlate")
@@ -82,7 +82,7 @@ def lower_correlate(context: LoweringContext, rel: Correlate) -> DataStream:
 def lower_repeated(
     context: LoweringContext, before: Rel, function: BatchFunction, name: str
 ) -> DataStream:
-    """Return the rows that a function gives for each row."""
+    """Return the rows that a function returns for each row."""
     spec = CalcSpec(_configured(context, function), arrow_schema(before.columns))
     stream = context.lower(before)._add(spec, call_site(), "sql").name(name)
     return stream.set_description(f"{name}({function.summary})")

@@ -1,4 +1,4 @@
-"""What all relations are lowered with: the streams made so far, and operators that many need."""
+"""The shared state of lowering: the streams made so far, and operators that many relations need."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headrace.table._planning.options import PlanningOptions
 
 
 class Streams(Protocol):
-    """Makes the streams that plans begin with. Records are rows with the columns' fields."""
+    """Makes the source streams of plans. Records are rows with the columns' fields."""
 
     def scan(self, scan: Scan, uid: str, dictionaries: bool = False) -> DataStream:
         """Return the rows of a table.
@@ -79,7 +79,7 @@ class LoweringContext(ABC):
         return changelog_mode(rel, self.streams.mode, self.options.batch)
 
     def changes(self, rel: Rel) -> bool:
-        """Return whether rows of a plan may be taken back or replaced."""
+        """Return whether rows of a plan may be retracted or replaced."""
         return self.mode(rel) != INSERTS
 
     def select(
@@ -96,7 +96,7 @@ class LoweringContext(ABC):
     def keyed(
         self, before: DataStream, keys: tuple[str, ...], spec: OperatorSpec, rel: Rel
     ) -> DataStream:
-        """Return what the operator of a relation gives, whose state has an id of its own."""
+        """Return the output of the operator of a relation; its state has its own id."""
         keyed = before.key_by(ByColumns(*keys))
         made = keyed._add(spec, call_site(), "sql", inputs=keyed._keyed_edges())
         return made.uid(self.ids.of(rel))

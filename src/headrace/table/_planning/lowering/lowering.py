@@ -65,7 +65,7 @@ class Lowering(LoweringContext):
     def lower_required(
         self, rel: Rel, required: tuple[str, ...], table: str, drops: bool = False
     ) -> DataStream:
-        """Return the stream of rows for a table, of which some columns must not be NULL.
+        """Return the stream of rows for a table; some of its columns must not be NULL.
 
         ``drops``: rows with such a NULL are left out; otherwise the job fails.
         """

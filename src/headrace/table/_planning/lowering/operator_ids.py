@@ -1,4 +1,5 @@
-"""The ids of sources, sinks and operators with state: by what they compute, and of what."""
+"""The ids of sources, sinks and operators with state, from what they compute and from their
+input."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from headrace.sql.rel import Rel, Scan
 
 
 class OperatorIds:
-    """Makes ids, by which a statement that changes elsewhere goes on from its state.
+    """Makes ids that stay the same if a statement changes elsewhere.
 
     ``locator``: what a table reads; ``mode``: its row kinds. Operators that compute the same are
     numbered.
@@ -45,7 +46,7 @@ class OperatorIds:
         return self._id("source", f"{scan.table[-1]} {self._describe_scan(scan)}")
 
     def of_sink(self, target: str) -> str:
-        """Return the id of a sink, by the table that it writes."""
+        """Return the id of a sink, from the table that it writes."""
         return self._id("sink", target)
 
     def _describe_scan(self, scan: Scan) -> str:

@@ -29,7 +29,7 @@ from headrace.table._planning.lowering.context import LoweringContext
 
 
 def lower_session_rows(context: LoweringContext, rel: Window) -> DataStream:
-    """Return the rows of sessions, which each session gives when it has ended."""
+    """Return the rows of sessions; a session gives its rows when it ends."""
     _check_time_zone(rel.input.columns, rel.window.time, context.options.time_zone)
     if context.changes(rel.input):
         refuse("SESSION over rows that change")
@@ -57,7 +57,7 @@ def lower_session_rows(context: LoweringContext, rel: Window) -> DataStream:
 
 
 def _check_time_zone(columns: Columns, time: str, time_zone: str) -> None:
-    """Refuse sessions of local time, which are shorter or longer where clocks are changed."""
+    """Refuse sessions of local time: when clocks change, a gap is shorter or longer."""
     (kind,) = [column.type for column in columns if column.name == time]
     if isinstance(kind, TimestampLtzType) and time_zone != "UTC":
         refuse(f"a window over {kind.summary} in the time zone {time_zone}")

@@ -22,11 +22,11 @@ from headrace.sql.types import SecondIntervalType
 from headrace.table._options import TableOption
 
 WATERMARK = "$watermark"
-"""The column with the watermark of each row, where it is no constant time before the row's."""
+"""The column with the watermark of each row, if the delay is not constant."""
 
 
 def constant_delay_ms(rel: Watermark) -> int | None:
-    """Return how long the watermark is behind the column; None: that differs between rows."""
+    """Return the delay of the watermark; None: the delay differs between rows."""
     match rel.expression:
         case ColumnRef(name=rel.column):
             return 0
@@ -40,7 +40,7 @@ def constant_delay_ms(rel: Watermark) -> int | None:
 def strategy_of(delay_ms: int | None) -> WatermarkStrategy:
     """Return the strategy; the rows have their timestamps.
 
-    A watermark of SQL is the value of its expression: a row of this very time is late. Streams
+    A watermark of SQL is the value of its expression: a row with exactly this time is late. Streams
     count one millisecond less.
     """
     if delay_ms is None:
@@ -58,7 +58,7 @@ _EMIT = TableOption(
 def with_options_of_table(strategy: WatermarkStrategy, rel: Rel) -> WatermarkStrategy:
     """Return the strategy with the options ``scan.watermark.*`` of the table that is read.
 
-    The strategy of emission makes no difference: late rows are those of a watermark for each row.
+    The emit strategy has no effect: rows are late as with a watermark for each row.
 
     Raises:
         SqlValidationError: an option has a wrong value.

@@ -12,11 +12,11 @@ from headrace.sql.rules.sides import SIDE, with_side
 from headrace.table._planning.lowering.context import LoweringContext
 
 _THERE = "$there"
-"""The column that says which rows there are, of a condition."""
+"""The column with the result of a condition, by which rows are kept."""
 
 
 def lower_changelog_normalize(context: LoweringContext, rel: ChangelogNormalize) -> DataStream:
-    """Return what rows change that replace and delete the row of their keys."""
+    """Return the changelog of rows that replace or delete the row with their keys."""
     columns, condition = rel.columns, None
     if rel.condition is not None:
         zone = context.options.time_zone

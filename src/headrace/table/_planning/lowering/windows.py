@@ -59,7 +59,7 @@ def lower_window_aggregate(context: LoweringContext, rel: WindowAggregate) -> Da
 
 
 def _check_mode(window: WindowSpec, options: PlanningOptions) -> None:
-    """Refuse windows that a batch has not, in Flink neither."""
+    """Refuse windows that a batch does not support, as in Flink."""
     if options.batch and window.processing_time:
         refuse("a window by processing time in a batch")
     if options.batch and window.kind == "SESSION":
@@ -67,7 +67,7 @@ def _check_mode(window: WindowSpec, options: PlanningOptions) -> None:
 
 
 def _check(rel: WindowAggregate, options: PlanningOptions) -> None:
-    """Refuse what windows that are put together of parts do not give."""
+    """Refuse what windows that are merged from slices cannot compute."""
     window = rel.window
     for call in rel.calls:
         merged = call.python if window.kind == "SESSION" else None
