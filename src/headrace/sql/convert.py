@@ -17,7 +17,7 @@ from headrace.sql.calls import cast, resolve_call, resolve_python_call, unknown_
 from headrace.sql.dialect.nodes import PUTS_TEXTS
 from headrace.sql.dialect.printing import to_sql
 from headrace.sql.expressions import Call, Expression, Literal, PythonCall
-from headrace.sql.functions.json import returning
+from headrace.sql.functions.json_reading import returning
 from headrace.sql.functions.table import FUNCTIONS
 from headrace.sql.places import PLACED, add_place
 from headrace.sql.python_function import Functions, NoFunctions, PythonFunction
