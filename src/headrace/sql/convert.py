@@ -16,11 +16,11 @@ from headrace.sql import literals
 from headrace.sql.calls import cast, resolve_call, resolve_python_call, unknown_function
 from headrace.sql.dialect.nodes import CONCATENATES
 from headrace.sql.dialect.printing import to_sql
-from headrace.sql.expressions import Call, Expression, Literal, PythonCall
-from headrace.sql.functions.json import returning
+from headrace.sql.expressions import Expression, Literal, PythonCall
 from headrace.sql.functions.table import FUNCTIONS
 from headrace.sql.places import PLACED, add_place
 from headrace.sql.python_function import Functions, NoFunctions, PythonFunction
+from headrace.sql.special_calls import SPECIAL_CALLS
 from headrace.sql.types import (
     BOOLEAN,
     STRING,
@@ -61,20 +61,6 @@ _SYNONYMS = {
     "NOW": "CURRENT_TIMESTAMP",
 }
 """Names that mean the same as another."""
-
-_UNIT_FUNCTIONS = {
-    "YEAR": "YEAR",
-    "QUARTER": "QUARTER",
-    "MONTH": "MONTH",
-    "WEEK": "WEEK",
-    "DAYOFYEAR": "DOY",
-    "DAYOFMONTH": "DAY",
-    "DAYOFWEEK": "DOW",
-    "HOUR": "HOUR",
-    "MINUTE": "MINUTE",
-    "SECOND": "SECOND",
-}
-"""Functions of a time that are EXTRACT of a unit."""
 
 
 class Converter:
@@ -296,17 +282,13 @@ class Converter:
 
     # Calls
 
-    def _current_database(self, node: exp.Expr, name: str) -> Expression:
-        arguments = [self.expression(each) for each in node.expressions]
-        return resolve_call(name, arguments, (self.functions.current_database,))
-
     def _function(self, node: exp.Expr) -> Expression:
         written = _name(node)
         system = self.functions.system_function(written)
         if system is not None:
             return self._python(system, node.expressions)
         name = _SYNONYMS.get(written.upper(), written.upper())
-        special = _CALLS.get(name)
+        special = SPECIAL_CALLS.get(name)
         if special is not None and isinstance(node.this, str):
             return special(self, node, name)
         if name in FUNCTIONS and name not in _SIGNS_ONLY:
@@ -315,14 +297,6 @@ class Converter:
         if function is not None:
             return self._python(function, node.expressions)
         return self.other(node)
-
-    def _raw_json(self, node: exp.Expr, name: str) -> Expression:
-        outer = node.parent
-        if isinstance(outer, exp.JSONKeyValue):
-            outer = outer.parent if node.arg_key == "expression" else None
-        if not isinstance(outer, exp.Anonymous) or _name(outer).upper() not in _OF_JSON:
-            raise SqlValidationError("JSON() is only a value of JSON_OBJECT or JSON_ARRAY")
-        return self._call(name, *node.expressions)
 
     # Functions of users
 
@@ -386,47 +360,6 @@ class Converter:
         found = [self.expression(each) for each in arguments]
         return resolve_python_call(function, found, row_names)
 
-    def _with_unit(self, node: exp.Expr, name: str) -> Expression:
-        """FLOOR, CEIL TO unit; EXTRACT, TIMESTAMPADD, TIMESTAMPDIFF of a unit."""
-        units = [each.name for each in node.expressions if isinstance(each, exp.Var)]
-        values = [each for each in node.expressions if not isinstance(each, exp.Var)]
-        return self._call(name, *values, options=units)
-
-    def _unit_function(self, node: exp.Expr, name: str) -> Expression:
-        return self._call("EXTRACT", *node.expressions, options=(_UNIT_FUNCTIONS[name],))
-
-    def _trim(self, node: exp.Expr, name: str) -> Expression:
-        first = node.expressions[0] if node.expressions else None
-        if not isinstance(first, exp.Var):
-            return self._call("TRIM", *node.expressions, options=("BOTH",))
-        *characters, value = node.expressions[1:]
-        return self._call("TRIM", value, *characters, options=(first.name,))
-
-    def _json(self, node: exp.Expr, name: str) -> Expression:
-        values: list[Expression] = []
-        options: list[str] = []
-        target: SqlType | None = None
-        for each in node.expressions:
-            if type(each).__name__ != "Clause":
-                if isinstance(each, exp.JSONKeyValue):
-                    values += [self.expression(each.this), self.expression(each.expression)]
-                else:
-                    values.append(self.expression(each))
-                continue
-            words, value = each.this, each.expression
-            if words == "RETURNING":
-                target = self.sql_type(value)
-            elif isinstance(value, exp.Var):
-                options.append(f"{value.name} {words}")
-            else:
-                options.append(f"DEFAULT {words}")
-                values.append(self.expression(value))
-        call = resolve_call(name, values, tuple(options))
-        if target is None:
-            return call
-        assert isinstance(call, Call)
-        return returning(call, target)
-
 
 _SIGNS_ONLY = frozenset(
     (
@@ -479,26 +412,6 @@ _READERS: dict[str, Callable[[Converter, Any], Expression]] = {
     "Anonymous": Converter._function,
     "FunctionCall": Converter._python_call,
 }
-
-_CALLS: dict[str, Callable[[Converter, Any, str], Expression]] = {
-    "EXTRACT": Converter._with_unit,
-    "FLOOR": Converter._with_unit,
-    "CEIL": Converter._with_unit,
-    "TIMESTAMPADD": Converter._with_unit,
-    "TIMESTAMPDIFF": Converter._with_unit,
-    "TRIM": Converter._trim,
-    "CURRENT_DATABASE": Converter._current_database,
-    "JSON_VALUE": Converter._json,
-    "JSON_QUERY": Converter._json,
-    "JSON_EXISTS": Converter._json,
-    "JSON": Converter._raw_json,
-    "JSON_OBJECT": Converter._json,
-    "JSON_ARRAY": Converter._json,
-    **dict.fromkeys(_UNIT_FUNCTIONS, Converter._unit_function),
-}
-
-
-_OF_JSON = ("JSON_OBJECT", "JSON_ARRAY")
 
 
 def _name(node: exp.Expr) -> str:

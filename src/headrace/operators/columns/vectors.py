@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, cast
 
 from headrace.operators.aggregates.kernels import accumulate_by_key, runs_of_keys
 from headrace.operators.columns.accumulator import Accumulator, Aggregated
@@ -76,6 +76,10 @@ class VectorAggregates:
             places.append(tuple([parts.setdefault(part, len(parts)) for part in own]))
         return cls(tuple(aggregates), tuple(parts), tuple(places))
 
+    @property
+    def _accumulators(self) -> Iterable[VectorAccumulator]:
+        return (cast(VectorAccumulator, each.accumulator) for each in self.aggregates)
+
     def contributions(self, batch: Any, minus: Array | None) -> list[Array]:
         """Return what each row contributes to each part; ``minus``: retracted rows."""
         import numpy as np
@@ -119,8 +123,8 @@ class VectorAggregates:
         )
         rows, *columns = zip(*known, strict=True)
         parts[0][places] = rows
-        for each, where, kept in zip(self.aggregates, self.places, columns, strict=True):
-            numbers = each.accumulator.load(kept)  # type: ignore[attr-defined]
+        for each, where, kept in zip(self._accumulators, self.places, columns, strict=True):
+            numbers = each.load(kept)
             for place, values in zip(where, numbers, strict=True):
                 neutral = self.parts[place].neutral
                 if None in values:
@@ -131,9 +135,9 @@ class VectorAggregates:
     def store(self, parts: Sequence[Array]) -> list[list[Any] | None]:
         """Return states, as ``load`` takes them; None for keys without rows."""
         columns: list[Iterable[Any]] = [parts[0].tolist()]
-        for each, where in zip(self.aggregates, self.places, strict=True):
+        for each, where in zip(self._accumulators, self.places, strict=True):
             numbers = [parts[place].tolist() for place in where]
-            columns.append(each.accumulator.store(numbers))  # type: ignore[attr-defined]
+            columns.append(each.store(numbers))
         states = zip(*columns, strict=True)
         return [list(state) if state[0] > 0 else None for state in states]
 
@@ -160,8 +164,8 @@ class VectorAggregates:
     def results(self, parts: Sequence[Array]) -> list[Any]:
         """Return the results as Arrow arrays, one for each aggregate."""
         return [
-            each.accumulator.results([parts[place] for place in where])  # type: ignore[attr-defined]
-            for each, where in zip(self.aggregates, self.places, strict=True)
+            each.results([parts[place] for place in where])
+            for each, where in zip(self._accumulators, self.places, strict=True)
         ]
 
     def merged(self, one: Sequence[Array], other: Sequence[Array]) -> list[Array]:

@@ -29,7 +29,7 @@ from headrace.operators.columns.window_contents import (
 from headrace.operators.columns.window_local import LocalWindowAggregateSpec
 from headrace.operators.columns.window_rows import RowContents
 from headrace.operators.columns.window_slices import SlicedWindows
-from headrace.operators.columns.window_time import event_times
+from headrace.operators.columns.window_time import event_times, kind_of_windows, traits_of_windows
 from headrace.operators.columns.window_vectors import SLICE, VectorContents, sliced_schema
 from headrace.operators.windows.general.operator import LATE_COUNTER
 from headrace.runtime.columns.exactness import compares_like_python
@@ -73,20 +73,12 @@ class WindowAggregateSpec(AggregatesSpec):
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
         """With processing time it needs no watermarks, and is called when time passes."""
-        return Traits(
-            keyed=True,
-            state=True,
-            processing_timers=self.processing_time,
-            event_time=not self.processing_time,
-            takes_columns=True,
-            gives_columns=True,
-        )
+        return traits_of_windows(self.processing_time, timers=False)
 
     @cached_property
     def kind(self) -> str:  # type: ignore[override]
         """The operator's kind in checkpoints, with how its state is cut."""
-        clock = "processing-time-" if self.processing_time else ""
-        return f"{clock}window-aggregate-of-{self.windows.layout}"
+        return kind_of_windows(f"window-aggregate-of-{self.windows.layout}", self.processing_time)
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
         """Return inserts."""

@@ -21,7 +21,7 @@ from headrace.operators.columns.gathering import KeyedColumnOperator, retracted
 from headrace.operators.columns.group_rows import argument_rows
 from headrace.operators.columns.vectors import VectorAggregates
 from headrace.operators.columns.window_contents import Border, border_arrays, key_arrays
-from headrace.operators.columns.window_time import WindowTime
+from headrace.operators.columns.window_time import WindowTime, kind_of_windows, traits_of_windows
 from headrace.operators.columns.window_zones import LocalTime
 from headrace.operators.windows.general.operator import LATE_COUNTER
 from headrace.operators.windows.sessions import SESSIONS
@@ -62,20 +62,12 @@ class SessionAggregateSpec(AggregatesSpec):
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
         """The timers are of event time or of processing time."""
-        return Traits(
-            keyed=True,
-            state=True,
-            event_timers=not self.processing_time,
-            processing_timers=self.processing_time,
-            event_time=not self.processing_time,
-            takes_columns=True,
-            gives_columns=True,
-        )
+        return traits_of_windows(self.processing_time, timers=True)
 
     @cached_property
     def kind(self) -> str:  # type: ignore[override]
         """The operator's kind in checkpoints."""
-        return f"{'processing-time-' if self.processing_time else ''}session-aggregate"
+        return kind_of_windows("session-aggregate", self.processing_time)
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
         """Return inserts."""

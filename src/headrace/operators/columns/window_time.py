@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.operators.columns.window_zones import LocalTime
 from headrace.operators.windows.windowing import missing_timestamp_error
+from headrace.runtime.operator import Traits
 from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import KeyContext
 
@@ -29,6 +30,28 @@ def event_times(columns: Columns) -> Array:
         raise missing_timestamp_error()
     times: Array = columns.times.to_numpy()
     return times
+
+
+def traits_of_windows(processing_time: bool, *, timers: bool, at_intervals: bool = False) -> Traits:
+    """Return the traits of an operator over columns: by the clock it needs no watermarks.
+
+    ``timers``: whether windows have timers; ``at_intervals``: whether they give results by the
+    clock, besides at their end.
+    """
+    return Traits(
+        keyed=True,
+        state=True,
+        event_timers=timers and not processing_time,
+        processing_timers=processing_time or at_intervals,
+        event_time=not processing_time,
+        takes_columns=True,
+        gives_columns=True,
+    )
+
+
+def kind_of_windows(kind: str, processing_time: bool) -> str:
+    """Return the kind of an operator in checkpoints."""
+    return f"processing-time-{kind}" if processing_time else kind
 
 
 @dataclass(frozen=True)

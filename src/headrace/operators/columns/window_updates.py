@@ -21,7 +21,7 @@ from headrace.operators.columns.gathering import KeyedColumnOperator, retracted
 from headrace.operators.columns.group_rows import argument_rows
 from headrace.operators.columns.window_contents import Border, key_arrays
 from headrace.operators.columns.window_slices import SlicedWindows
-from headrace.operators.columns.window_time import WindowTime
+from headrace.operators.columns.window_time import WindowTime, kind_of_windows, traits_of_windows
 from headrace.operators.windows.general.operator import LATE_COUNTER
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, Operator, PushWatermark, Traits
@@ -73,20 +73,16 @@ class WindowUpdatesSpec(AggregatesSpec):
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
         """Results at an interval need processing time, also in windows of event time."""
-        return Traits(
-            keyed=True,
-            state=True,
-            event_timers=not self.processing_time,
-            processing_timers=self.processing_time or bool(self.emit.early_ms or self.emit.late_ms),
-            event_time=not self.processing_time,
-            takes_columns=True,
-            gives_columns=True,
+        return traits_of_windows(
+            self.processing_time,
+            timers=True,
+            at_intervals=bool(self.emit.early_ms or self.emit.late_ms),
         )
 
     @cached_property
     def kind(self) -> str:  # type: ignore[override]
         """The operator's kind in checkpoints."""
-        return f"{'processing-time-' if self.processing_time else ''}window-updates"
+        return kind_of_windows("window-updates", self.processing_time)
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
         """Return all kinds."""

@@ -243,13 +243,12 @@ class FirstOrLast(Accumulator):
         return state
 
 
-Moments = tuple[int, float, float]
-"""The number of values, their sum, and that of their squares."""
-
-
 @dataclass(frozen=True)
 class Variance(Accumulator):
-    """The variance of a population or a sample, or the standard deviation (``root``)."""
+    """The variance of a population or a sample, or the standard deviation (``root``).
+
+    A state is the number of values, their sum, and that of their squares.
+    """
 
     sample: bool
     root: bool

@@ -9,7 +9,7 @@ from typing import Any
 from headrace.sql.coercion import common_type
 from headrace.sql.expressions import Expression
 from headrace.sql.functions.collections import last_by_key, null_key
-from headrace.sql.functions.function import Function, Kernel, Signature, TypeRule
+from headrace.sql.functions.function import Function, Signature, TypeRule, table_row
 from headrace.sql.functions.kernels import python
 from headrace.sql.functions.rules import (
     ANY_NULL,
@@ -195,14 +195,8 @@ def _map_union(*maps: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     return last_by_key(chain.from_iterable(maps))
 
 
-def _row(
-    name: str, types: TypeRule, kernel: Kernel, form: str, about: str, *examples: tuple[str, str]
-) -> Function:
-    return Function(name, types, kernel, (form,), about, examples)
-
-
 FUNCTIONS = (
-    _row(
+    table_row(
         "ARRAY_CONTAINS",
         _array_and_element(lambda _: BOOLEAN),
         python(lambda values, each: None if values is None else each in values, nulls=True),
@@ -210,7 +204,7 @@ FUNCTIONS = (
         "Whether the element is in the array; NULL can be found too.",
         ("ARRAY_CONTAINS(ARRAY[1, 2], 2)", "true"),
     ),
-    _row(
+    table_row(
         "ARRAY_DISTINCT",
         takes(an_array, gives=_same),
         python(_unique),
@@ -218,7 +212,7 @@ FUNCTIONS = (
         "The array with only the first of equal elements.",
         ("ARRAY_DISTINCT(ARRAY[1, 2, 1])", "[1, 2]"),
     ),
-    _row(
+    table_row(
         "ARRAY_POSITION",
         _array_and_element(lambda _: INT, "both"),
         python(_position),
@@ -226,7 +220,7 @@ FUNCTIONS = (
         "The first position of the element, from 1; 0: not found.",
         ("ARRAY_POSITION(ARRAY[5, 6], 6)", "2"),
     ),
-    _row(
+    table_row(
         "ARRAY_REMOVE",
         _array_and_element(_with_null_elements),
         python(
@@ -237,7 +231,7 @@ FUNCTIONS = (
         "The array without all occurrences of the element.",
         ("ARRAY_REMOVE(ARRAY[1, 2, 1], 1)", "[2]"),
     ),
-    _row(
+    table_row(
         "ARRAY_REVERSE",
         takes(an_array, gives=_same),
         python(lambda values: values[::-1]),
@@ -245,7 +239,7 @@ FUNCTIONS = (
         "The elements in the opposite order.",
         ("ARRAY_REVERSE(ARRAY[1, 2])", "[2, 1]"),
     ),
-    _row(
+    table_row(
         "ARRAY_SLICE",
         takes(an_array, an_int, an_int, gives=_same, optional=1),
         python(_slice),
@@ -253,7 +247,7 @@ FUNCTIONS = (
         "The elements from a position to another one; negative ones count from the end.",
         ("ARRAY_SLICE(ARRAY[1, 2, 3], 2, 3)", "[2, 3]"),
     ),
-    _row(
+    table_row(
         "ARRAY_SORT",
         takes(an_array, a_boolean, a_boolean, gives=_same, optional=2),
         python(_sort, nulls=True),
@@ -261,7 +255,7 @@ FUNCTIONS = (
         "The elements in order; NULLs come first if the order is ascending.",
         ("ARRAY_SORT(ARRAY[3, 1, 2])", "[1, 2, 3]"),
     ),
-    _row(
+    table_row(
         "ARRAY_UNION",
         _arrays(2, 2),
         python(_union),
@@ -269,7 +263,7 @@ FUNCTIONS = (
         "The elements of both arrays, each once.",
         ("ARRAY_UNION(ARRAY[1, 2], ARRAY[2, 3])", "[1, 2, 3]"),
     ),
-    _row(
+    table_row(
         "ARRAY_CONCAT",
         _arrays(1, None),
         python(_concat),
@@ -277,7 +271,7 @@ FUNCTIONS = (
         "The elements of all arrays, one array after the other.",
         ("ARRAY_CONCAT(ARRAY[1], ARRAY[2])", "[1, 2]"),
     ),
-    _row(
+    table_row(
         "ARRAY_INTERSECT",
         _arrays(2, 2),
         python(_intersect),
@@ -285,7 +279,7 @@ FUNCTIONS = (
         "The elements that are in both arrays, each once.",
         ("ARRAY_INTERSECT(ARRAY[1, 2], ARRAY[2, 3])", "[2]"),
     ),
-    _row(
+    table_row(
         "ARRAY_EXCEPT",
         _arrays(2, 2),
         python(_except),
@@ -293,7 +287,7 @@ FUNCTIONS = (
         "The elements of array1 that are not in array2.",
         ("ARRAY_EXCEPT(ARRAY[1, 2], ARRAY[2])", "[1]"),
     ),
-    _row(
+    table_row(
         "ARRAY_APPEND",
         _array_and_element(_with_null_elements),
         python(lambda values, each: None if values is None else [*values, each], nulls=True),
@@ -301,7 +295,7 @@ FUNCTIONS = (
         "The array with the element added at its end.",
         ("ARRAY_APPEND(ARRAY[1], 2)", "[1, 2]"),
     ),
-    _row(
+    table_row(
         "ARRAY_PREPEND",
         _array_and_element(_with_null_elements),
         python(lambda values, each: None if values is None else [each, *values], nulls=True),
@@ -309,7 +303,7 @@ FUNCTIONS = (
         "The array with the element added at its start.",
         ("ARRAY_PREPEND(ARRAY[1], 2)", "[2, 1]"),
     ),
-    _row(
+    table_row(
         "ARRAY_MAX",
         takes(an_array, gives=_element, nulls=NULLABLE),
         python(_extreme(max)),
@@ -317,7 +311,7 @@ FUNCTIONS = (
         "The greatest element that is not NULL.",
         ("ARRAY_MAX(ARRAY[1, 3, 2])", "3"),
     ),
-    _row(
+    table_row(
         "ARRAY_MIN",
         takes(an_array, gives=_element, nulls=NULLABLE),
         python(_extreme(min)),
@@ -325,7 +319,7 @@ FUNCTIONS = (
         "The least element that is not NULL.",
         ("ARRAY_MIN(ARRAY[2, 1, 3])", "1"),
     ),
-    _row(
+    table_row(
         "ARRAY_JOIN",
         takes(_text_array, a_text, a_text, gives=STRING, optional=1),
         python(_join),
@@ -333,7 +327,7 @@ FUNCTIONS = (
         "The texts with a separator between them; NULLs are left out, or replaced by a text.",
         ("ARRAY_JOIN(ARRAY['a', 'b'], '-')", "a-b"),
     ),
-    _row(
+    table_row(
         "MAP_KEYS",
         takes(a_map, gives=_keys),
         python(lambda pairs: [key for key, _ in pairs]),
@@ -341,7 +335,7 @@ FUNCTIONS = (
         "The keys.",
         ("MAP_KEYS(MAP['a', 1])", '["a"]'),
     ),
-    _row(
+    table_row(
         "MAP_VALUES",
         takes(a_map, gives=_items),
         python(lambda pairs: [value for _, value in pairs]),
@@ -349,7 +343,7 @@ FUNCTIONS = (
         "The values.",
         ("MAP_VALUES(MAP['a', 1])", "[1]"),
     ),
-    _row(
+    table_row(
         "MAP_ENTRIES",
         takes(a_map, gives=_entries),
         python(lambda pairs: [{"key": key, "value": value} for key, value in pairs]),
@@ -366,7 +360,7 @@ FUNCTIONS = (
         (("MAP_FROM_ARRAYS(ARRAY['a', 'b'], ARRAY[1, 2])", '[["a", 1], ["b", 2]]'),),
         can_fail=True,
     ),
-    _row(
+    table_row(
         "MAP_UNION",
         _maps_rule,
         python(_map_union),

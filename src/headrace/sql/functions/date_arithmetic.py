@@ -24,7 +24,6 @@ from headrace.sql.types import (
 )
 
 Interval = MonthIntervalType | SecondIntervalType
-TimePoint = DateType | TimeType | TimestampType | TimestampLtzType
 
 
 def _pair(arguments: Sequence[Expression]) -> tuple[SqlType, SqlType] | None:

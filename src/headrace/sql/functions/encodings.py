@@ -13,7 +13,7 @@ from urllib.parse import quote_plus, unquote_plus
 
 from headrace.errors import SqlError
 from headrace.sql.expressions import Expression
-from headrace.sql.functions.function import Function, Kernel, Signature, TypeRule
+from headrace.sql.functions.function import Function, Signature, table_row
 from headrace.sql.functions.kernels import python
 from headrace.sql.functions.patterns import java_regex
 from headrace.sql.functions.rules import (
@@ -245,14 +245,8 @@ def _inet_ntoa(number: int) -> str | None:
 _TEXT_MAP = MapType(STRING, STRING)
 
 
-def _row(
-    name: str, types: TypeRule, kernel: Kernel, form: str, about: str, *examples: tuple[str, str]
-) -> Function:
-    return Function(name, types, kernel, (form,), about, examples)
-
-
 def _hash(name: str, digits: int, example: str) -> Function:
-    return _row(
+    return table_row(
         name,
         first_of(takes(a_text, gives=CharType(digits)), takes(some_bytes, gives=CharType(digits))),
         python(_digest(name.lower())),
@@ -279,7 +273,7 @@ FUNCTIONS = (
         "1f40fc92da241694750979ee6cf582f2d5d7d28e18335de05abc54d0560e0f53"
         "02860c652bf08d560252aa5e74210546f369fbbbce8c12cfc7957b2652fe9a75",
     ),
-    _row(
+    table_row(
         "SHA2",
         first_of(
             takes(a_text, an_int, gives=VarCharType(128)),
@@ -293,7 +287,7 @@ FUNCTIONS = (
             "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb",
         ),
     ),
-    _row(
+    table_row(
         "ENCODE",
         takes(a_text, a_text, gives=BYTES),
         python(_encode),
@@ -301,7 +295,7 @@ FUNCTIONS = (
         "The bytes of the text in a character set.",
         ("ENCODE('a', 'UTF-8')", "61"),
     ),
-    _row(
+    table_row(
         "DECODE",
         takes(some_bytes, a_text, gives=STRING),
         python(_decode),
@@ -309,7 +303,7 @@ FUNCTIONS = (
         "The text of bytes in a character set.",
         ("DECODE(x'61', 'UTF-8')", "a"),
     ),
-    _row(
+    table_row(
         "TO_BASE64",
         _text_or_bytes,
         python(_to_base64),
@@ -326,7 +320,7 @@ FUNCTIONS = (
         (("FROM_BASE64('aGVsbG8=')", "hello"),),
         can_fail=True,
     ),
-    _row(
+    table_row(
         "URL_ENCODE",
         takes(a_text, gives=STRING, nulls=NULLABLE),
         python(_url_encode),
@@ -334,7 +328,7 @@ FUNCTIONS = (
         "The text as a part of a URL.",
         ("URL_ENCODE('a b')", "a+b"),
     ),
-    _row(
+    table_row(
         "URL_DECODE",
         takes(a_text, gives=STRING, nulls=NULLABLE),
         python(_url_decode),
@@ -342,7 +336,7 @@ FUNCTIONS = (
         "The decoded text of a part of a URL; NULL if it is not valid.",
         ("URL_DECODE('a+b')", "a b"),
     ),
-    _row(
+    table_row(
         "PARSE_URL",
         takes(a_text, a_text, a_text, gives=STRING, nulls=NULLABLE, optional=1),
         python(_parse_url),
@@ -351,7 +345,7 @@ FUNCTIONS = (
         "AUTHORITY or USERINFO.",
         ("PARSE_URL('http://a.org/p?k=v', 'QUERY', 'k')", "v"),
     ),
-    _row(
+    table_row(
         "INET_ATON",
         takes(a_text, gives=BIGINT, nulls=NULLABLE),
         python(_inet_aton),
@@ -359,7 +353,7 @@ FUNCTIONS = (
         "The number of an IPv4 address; NULL if the text is not one.",
         ("INET_ATON('127.0.0.1')", "2130706433"),
     ),
-    _row(
+    table_row(
         "INET_NTOA",
         takes(a_bigint, gives=STRING, nulls=NULLABLE),
         python(_inet_ntoa),
@@ -376,7 +370,7 @@ FUNCTIONS = (
         (("PRINTF('%s is %d', 'a', 1)", "a is 1"),),
         can_fail=True,
     ),
-    _row(
+    table_row(
         "SPLIT",
         takes(a_text, a_text, gives=ArrayType(STRING)),
         python(_split),
@@ -384,7 +378,7 @@ FUNCTIONS = (
         "The parts of the text, as an array.",
         ("SPLIT('a,b', ',')", '["a", "b"]'),
     ),
-    _row(
+    table_row(
         "STR_TO_MAP",
         takes(a_text, a_text, a_text, gives=_TEXT_MAP, nulls=NULLABLE, optional=2),
         python(_str_to_map),

@@ -77,3 +77,17 @@ class Function:
     def may_fail(self, call: Call) -> bool:
         """Return whether a call may raise."""
         return self.can_fail if isinstance(self.can_fail, bool) else self.can_fail(call)
+
+
+def table_row(
+    name: str,
+    types: TypeRule,
+    kernel: Kernel,
+    form: str,
+    about: str,
+    *examples: tuple[str, str | None],
+    of_session: bool = False,
+) -> Function:
+    """Return a row of the table; `` | `` stands between several forms."""
+    forms = tuple(form.split(" | "))
+    return Function(name, types, kernel, forms, about, examples, of_session=of_session)

@@ -13,7 +13,7 @@ from typing import Any
 from headrace.sql.expressions import Call, Expression, Literal
 from headrace.sql.functions.function import Function, Session, Signature
 from headrace.sql.functions.kernels import as_array, is_scalar
-from headrace.sql.functions.rules import NOT_NULL, a_boolean, an_int, anything, takes
+from headrace.sql.functions.rules import NOT_NULL, NULLABLE, a_boolean, an_int, anything, takes
 from headrace.sql.types import DOUBLE, INT, STRING, CharType
 
 _UUID = CharType(36)
@@ -160,9 +160,7 @@ def _current_database(call: Call, arguments: Sequence[Any], session: Session) ->
 def _typeof_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signature | None:
     if len(arguments) == 2 and not isinstance(arguments[1], Literal):
         return None
-    return takes(anything, a_boolean, gives=STRING, nulls="nullable", optional=1)(
-        arguments, options
-    )
+    return takes(anything, a_boolean, gives=STRING, nulls=NULLABLE, optional=1)(arguments, options)
 
 
 def _typeof(call: Call, arguments: Sequence[Any], session: Session) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 from headrace.sql.coercion import common_type
 from headrace.sql.expressions import Expression
@@ -13,12 +14,14 @@ from headrace.sql.types import (
     BYTES,
     DOUBLE,
     INT,
+    MAX_LENGTH,
     STRING,
     ArrayType,
     BigIntType,
     BooleanType,
     BytesType,
     CharacterType,
+    CharType,
     IntegerType,
     MapType,
     NullType,
@@ -26,6 +29,8 @@ from headrace.sql.types import (
     SqlType,
     TimestampLtzType,
     TimestampType,
+    VarBinaryType,
+    VarCharType,
 )
 
 Parameter = Callable[[SqlType], SqlType | None]
@@ -34,14 +39,15 @@ Parameter = Callable[[SqlType], SqlType | None]
 Result = SqlType | Callable[[Sequence[SqlType]], SqlType | None]
 """The type of a result, or a function of the arguments' converted types."""
 
-NULLABLE = "nullable"
+Nulls = Literal["nullable", "any", "not null"]
+"""When a result may be NULL."""
+
+NULLABLE: Nulls = "nullable"
 """The result may always be NULL."""
-ANY_NULL = "any"
+ANY_NULL: Nulls = "any"
 """The result may be NULL if an argument may."""
-NOT_NULL = "not null"
+NOT_NULL: Nulls = "not null"
 """The result is never NULL."""
-ALL_NULL = "all"
-"""The result may be NULL if all arguments may."""
 
 
 def a_text(kind: SqlType) -> SqlType | None:
@@ -110,7 +116,7 @@ def _accepted(kind: SqlType, family: type[SqlType], of_null: SqlType) -> SqlType
 def takes(
     *parameters: Parameter,
     gives: Result,
-    nulls: str = ANY_NULL,
+    nulls: Nulls = ANY_NULL,
     optional: int = 0,
     repeated: bool = False,
 ) -> TypeRule:
@@ -139,17 +145,15 @@ def takes(
     return rule
 
 
-def with_nulls(result: SqlType, types: Sequence[SqlType], nulls: str) -> SqlType:
+def with_nulls(result: SqlType, types: Sequence[SqlType], nulls: Nulls) -> SqlType:
     """Return the type of a result, with NULL as ``nulls`` says."""
-    given = [each.nullable for each in types]
     match nulls:
         case "nullable":
             return result.with_nullable(True)
         case "not null":
             return result.with_nullable(False)
-        case "all":
-            return result.with_nullable(all(given))
-    return result.with_nullable(any(given))
+        case "any":
+            return result.with_nullable(any(each.nullable for each in types))
 
 
 def first_of(*rules: TypeRule) -> TypeRule:
@@ -167,8 +171,28 @@ def same_as(position: int) -> Callable[[Sequence[SqlType]], SqlType]:
     return lambda types: types[position]
 
 
+def joined(types: Sequence[SqlType]) -> SqlType:
+    """Return the type of texts or bytes one after another: as long as all of them."""
+    length = 0
+    for each in types:
+        assert isinstance(each, CharacterType | BytesType)
+        length = min(length + each.length, MAX_LENGTH)
+    if all(isinstance(each, CharType) for each in types):
+        return CharType(length)
+    if isinstance(types[0], BytesType):
+        return VarBinaryType(length)
+    return VarCharType(length)
+
+
+def varying(types: Sequence[SqlType]) -> SqlType:
+    """Return the text's type without a fixed length."""
+    (first, *_) = types
+    assert isinstance(first, CharacterType)
+    return VarCharType(first.length)
+
+
 def to_common(
-    parameters: Callable[[SqlType], bool], *, least: int, most: int | None, nulls: str = ANY_NULL
+    parameters: Callable[[SqlType], bool], *, least: int, most: int | None, nulls: Nulls = ANY_NULL
 ) -> TypeRule:
     """Return the rule of a function of values of one type, which gives such a value."""
 

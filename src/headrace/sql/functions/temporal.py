@@ -11,7 +11,14 @@ from headrace.errors import SqlError, SqlValidationError
 from headrace.sql.expressions import Call, Expression
 from headrace.sql.functions import date_formats, moments, text_formats
 from headrace.sql.functions.comparison import compare
-from headrace.sql.functions.function import Function, Kernel, Session, Signature
+from headrace.sql.functions.function import (
+    Function,
+    Kernel,
+    Session,
+    Signature,
+    TypeRule,
+    table_row,
+)
 from headrace.sql.functions.kernels import cast_arrow, map_values
 from headrace.sql.functions.rules import (
     NOT_NULL,
@@ -284,11 +291,9 @@ def _moment_rule(*parameters: Parameter, optional: int = 0) -> Any:
 
 
 def _row(
-    name: str, types: Any, kernel: Kernel, forms: str, about: str, *examples: tuple[str, str]
+    name: str, types: TypeRule, kernel: Kernel, form: str, about: str, *examples: tuple[str, str]
 ) -> Function:
-    return Function(
-        name, types, kernel, tuple(forms.split(" | ")), about, examples, of_session=True
-    )
+    return table_row(name, types, kernel, form, about, *examples, of_session=True)
 
 
 def _present(name: str, kind: SqlType, forms: str, about: str) -> Function:

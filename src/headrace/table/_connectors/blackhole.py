@@ -15,11 +15,11 @@ from headrace.connector import (
     SinkWriter,
     WriterContext,
 )
-from headrace.table._connectors.connector import TableRequest, TableSink, refuse_to_read
+from headrace.table._connectors.connector import Connector, TableRequest, TableSink, refuse_to_read
 from headrace.table._options import read_options
 
 
-class BlackholeConnector:
+class BlackholeConnector(Connector):
     """Tables that are only written."""
 
     identifier = "blackhole"

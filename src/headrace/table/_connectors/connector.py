@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn, Protocol
+from typing import ClassVar, NoReturn
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.connector import Sink, Source
@@ -64,11 +65,18 @@ class TableSink:
     sink: Sink
 
 
-class Connector(Protocol):
-    """A connector, by the name in ``'connector' = '...'``."""
+class Connector(ABC):
+    """A connector, by the name in ``'connector' = '...'``.
 
-    identifier: str
+    ``overwrites``: whether its tables take INSERT OVERWRITE. ``writes_metadata``: whether it
+    writes columns of metadata, which are not VIRTUAL.
+    """
 
+    identifier: ClassVar[str]
+    overwrites: ClassVar[bool] = False
+    writes_metadata: ClassVar[bool] = False
+
+    @abstractmethod
     def source(self, request: TableRequest) -> TableSource:
         """Return the source of a table.
 
@@ -76,6 +84,7 @@ class Connector(Protocol):
             SqlValidationError: an option is unknown, missing or wrong; or it only writes.
         """
 
+    @abstractmethod
     def sink(self, request: TableRequest) -> TableSink:
         """Return the sink of a table; ``source`` has the errors."""
 

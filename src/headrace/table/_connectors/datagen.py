@@ -27,6 +27,7 @@ from headrace.runtime.columns.shapes import NAMED_ROWS
 from headrace.sql.rel import Columns
 from headrace.table._connectors.chunks import as_rows
 from headrace.table._connectors.connector import (
+    Connector,
     TableRequest,
     TableSource,
     refuse_to_write,
@@ -47,7 +48,7 @@ _UNPACED = 100_000_000
 _SPLIT = "rows"
 
 
-class DatagenConnector:
+class DatagenConnector(Connector):
     """Tables that are only read, with random or counted values."""
 
     identifier = "datagen"

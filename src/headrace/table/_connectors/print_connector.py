@@ -10,7 +10,7 @@ from headrace.common._options.values import ValueKind
 from headrace.common.types import Row
 from headrace.datastream.connectors._print import PrintSink
 from headrace.sql.types import SqlType
-from headrace.table._connectors.connector import TableRequest, TableSink, refuse_to_read
+from headrace.table._connectors.connector import Connector, TableRequest, TableSink, refuse_to_read
 from headrace.table._formats.value_text import value_text
 from headrace.table._options import TableOption, read_options
 
@@ -19,7 +19,7 @@ _TO_STDERR = TableOption("standard-error", ValueKind.BOOLEAN, False)
 _PARALLELISM = TableOption("sink.parallelism", ValueKind.INT)
 
 
-class PrintConnector:
+class PrintConnector(Connector):
     """Tables that are only written, to the program's output."""
 
     identifier = "print"

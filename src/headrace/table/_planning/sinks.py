@@ -81,7 +81,7 @@ class TableSinks:
         options = {**dict(definition.options), **dict(insert.hints)}
         identifier = options.pop("connector", None)
         connector = find_connector(identifier, name, options)
-        if insert.overwrite and not getattr(connector, "overwrites", False):
+        if insert.overwrite and not connector.overwrites:
             raise SqlValidationError(
                 f"table {name!r} cannot be overwritten: its connector {identifier!r} only appends"
             )
@@ -90,7 +90,7 @@ class TableSinks:
             for each in definition.columns
             if isinstance(each, parsed.MetadataColumn) and not each.virtual
         )
-        if metadata and not getattr(connector, "writes_metadata", False):
+        if metadata and not connector.writes_metadata:
             raise SqlValidationError(
                 f"table {name!r} has metadata that its connector {identifier!r} does not write",
                 where={"column": metadata[0].name},

@@ -18,7 +18,7 @@ from headrace.datastream.connectors._files.rolling import (
 from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.formats._file_format import FileFormat
 from headrace.errors import SqlValidationError
-from headrace.table._connectors.connector import TableRequest, TableSink, TableSource
+from headrace.table._connectors.connector import Connector, TableRequest, TableSink, TableSource
 from headrace.table._connectors.filesystem.encoding import PartitionFolders, TableLineEncoder
 from headrace.table._connectors.filesystem.file_columns import (
     FileColumns,
@@ -70,7 +70,7 @@ _UNSUPPORTED = (
 )
 
 
-class FilesystemConnector:
+class FilesystemConnector(Connector):
     """Tables in the files of a folder."""
 
     identifier = "filesystem"

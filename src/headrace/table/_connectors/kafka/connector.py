@@ -10,7 +10,7 @@ from headrace.datastream.connectors._kafka.client.consumer import Clients
 from headrace.datastream.connectors._kafka.sink.producers import Producers
 from headrace.datastream.connectors._kafka.source.offsets import KafkaOffsetsInitializer
 from headrace.errors import SqlValidationError
-from headrace.table._connectors.connector import TableRequest, TableSink, TableSource
+from headrace.table._connectors.connector import Connector, TableRequest, TableSink, TableSource
 from headrace.table._connectors.kafka.options import (
     DISCOVERY,
     ID_PREFIX,
@@ -43,7 +43,7 @@ _PARTITIONERS = ("default", "fixed", "round-robin")
 
 
 @dataclass(frozen=True)
-class KafkaConnector:
+class KafkaConnector(Connector):
     """Tables of messages. ``clients``, ``producers``: other Kafka clients, for tests."""
 
     clients: Clients | None = None

@@ -13,7 +13,7 @@ from headrace.errors import SqlValidationError, UnsupportedError
 from headrace.operators.columns.calc import BatchContext, BatchFunction
 from headrace.runners.launch import spark_tables
 from headrace.sql.rel import Columns, arrow_schema
-from headrace.table._connectors.connector import TableRequest, TableSink, TableSource
+from headrace.table._connectors.connector import Connector, TableRequest, TableSink, TableSource
 from headrace.table._options import TableOption, read_options
 
 _OPTIONS = tuple(
@@ -24,7 +24,7 @@ _APPENDED = ("csv", "delta", "json", "orc", "parquet", "text")
 """The providers whose tables get each micro-batch exactly once."""
 
 
-class SparkConnector:
+class SparkConnector(Connector):
     """Tables that Spark reads and writes."""
 
     identifier = "spark"

@@ -1,13 +1,9 @@
-"""Functions of JSON texts."""
+"""Functions that read JSON texts by paths."""
 
 from __future__ import annotations
 
-import base64
-import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -16,9 +12,8 @@ from headrace.sql.coercion import same_type
 from headrace.sql.expressions import Call, Expression, Literal
 from headrace.sql.functions import json_paths
 from headrace.sql.functions.function import Function, Session, Signature
-from headrace.sql.functions.kernels import map_values, python, rows_of
-from headrace.sql.functions.rules import NOT_NULL, NULLABLE, a_text, anything, takes
-from headrace.sql.functions.text_formats import java_double
+from headrace.sql.functions.kernels import map_values
+from headrace.sql.functions.rules import NOT_NULL, a_text, takes
 from headrace.sql.types import (
     BOOLEAN,
     DOUBLE,
@@ -27,20 +22,13 @@ from headrace.sql.types import (
     ArrayType,
     CharacterType,
     DoubleType,
-    FloatType,
     IntegerType,
-    MapType,
-    RowType,
     SqlType,
-    TimestampLtzType,
-    TimestampType,
     to_arrow,
 )
 
-_JSON_CALLS = frozenset(("JSON_OBJECT", "JSON_ARRAY", "JSON"))
 
-
-def _on(options: Sequence[str], event: str, otherwise: str) -> str:
+def on_event(options: Sequence[str], event: str, otherwise: str) -> str:
     """Return what is done ON EMPTY, ON ERROR, or ON NULL."""
     end = f" ON {event}"
     return next((each[: -len(end)] for each in options if each.endswith(end)), otherwise)
@@ -101,7 +89,7 @@ def _outcome(text: str, path: json_paths.Path) -> tuple[str, Any]:
 
 def _chosen(options: Sequence[str], event: str, defaults: Sequence[Any], name: str) -> Any:
     """Return the value of what is done ON EMPTY or ON ERROR."""
-    action = _on(options, event, "NULL")
+    action = on_event(options, event, "NULL")
     match action:
         case "ERROR":
             what = "no value" if event == "EMPTY" else "no value of the kind that is asked for"
@@ -185,7 +173,7 @@ def _structure(value: Any, target: SqlType) -> Any:
 
 
 def _json_exists(call: Call, arguments: Sequence[Any], session: Session) -> Any:
-    on_error = _on(call.options, "ERROR", "FALSE")
+    on_error = on_event(call.options, "ERROR", "FALSE")
 
     def exists(text: str, spec: str) -> bool | None:
         path = json_paths.read_path(spec)
@@ -224,156 +212,6 @@ def _is_json(call: Call, arguments: Sequence[Any], session: Session) -> Any:
             return False
 
     return map_values(test, arguments, to_arrow(call.type), nulls=True)
-
-
-def as_json(value: Any, kind: SqlType) -> Any:
-    """Return a Python value of a type as one that ``json_paths.write`` takes."""
-    if value is None:
-        return None
-    match kind:
-        case FloatType() | DoubleType():
-            if value != value or value in (float("inf"), float("-inf")):
-                return java_double(value, isinstance(kind, FloatType))
-            return Decimal(java_double(value))
-        case ArrayType():
-            return [as_json(each, kind.element) for each in value]
-        case MapType():
-            pairs = ((_key(key, kind.key), as_json(each, kind.value)) for key, each in value)
-            return dict(sorted(pairs, key=lambda pair: pair[0]))
-        case RowType():
-            return {each.name: as_json(value[each.name], each.type) for each in kind.fields}
-        case TimestampType():
-            return _stamp(value)
-        case TimestampLtzType():
-            return _stamp(value.replace(tzinfo=None)) + "Z"
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if isinstance(value, bool | int | str | Decimal):
-        return value
-    return value.isoformat()
-
-
-def _stamp(value: datetime) -> str:
-    text = value.isoformat("T")
-    return text.rstrip("0") if value.microsecond else text
-
-
-def _key(value: Any, kind: SqlType) -> str:
-    return value if isinstance(value, str) else json_paths.write(as_json(value, kind))
-
-
-def _json_string(call: Call, arguments: Sequence[Any], session: Session) -> Any:
-    kind = call.arguments[0].type
-    return map_values(
-        lambda value: json_paths.write(as_json(value, kind)), arguments, to_arrow(call.type)
-    )
-
-
-def _inside(expression: Expression) -> Callable[[Any], Any]:
-    """Return what makes a part of an object or array of an expression's value."""
-    if isinstance(expression, Call) and expression.function in _JSON_CALLS:
-        return lambda value: None if value is None else json_paths.RawJson(value)
-    return lambda value: as_json(value, expression.type)
-
-
-def _object_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signature | None:
-    keys = arguments[::2]
-    if len(arguments) % 2 or any(not isinstance(each.type, CharacterType) for each in keys):
-        return None
-    return Signature(tuple(each.type for each in arguments), STRING.with_nullable(False))
-
-
-def _json_object(call: Call, arguments: Sequence[Any], session: Session) -> Any:
-    absent = _on(call.options, "NULL", "NULL") == "ABSENT"
-    parts = [_inside(each) for each in call.arguments[1::2]]
-
-    def make(*values: Any) -> str:
-        pairs = zip(values[::2], values[1::2], parts, strict=True)
-        made = {key: part(value) for key, value, part in pairs if not (absent and value is None)}
-        return json_paths.write(made)
-
-    return _made(make, call, arguments)
-
-
-def _made(make: Callable[..., str], call: Call, arguments: Sequence[Any]) -> Any:
-    import pyarrow as pa
-
-    if rows_of(arguments) is None:
-        return pa.scalar(make(*(each.as_py() for each in arguments)), pa.string())
-    return map_values(make, arguments, to_arrow(call.type), nulls=True)
-
-
-def _json_array(call: Call, arguments: Sequence[Any], session: Session) -> Any:
-    absent = _on(call.options, "NULL", "ABSENT") == "ABSENT"
-    parts = [_inside(each) for each in call.arguments]
-
-    def make(*values: Any) -> str:
-        made = [
-            part(value)
-            for value, part in zip(values, parts, strict=True)
-            if not (absent and value is None)
-        ]
-        return json_paths.write(made)
-
-    return _made(make, call, arguments)
-
-
-_ESCAPES = {
-    '"': '\\"',
-    "\\": "\\\\",
-    "/": "\\/",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-}
-
-
-def _quote(text: str) -> str:
-    parts = []
-    for each in text:
-        if each in _ESCAPES:
-            parts.append(_ESCAPES[each])
-        elif " " <= each <= "~":
-            parts.append(each)
-        else:
-            units = each.encode("utf-16-be")
-            parts += [f"\\u{units[n] << 8 | units[n + 1]:04x}" for n in range(0, len(units), 2)]
-    return f'"{"".join(parts)}"'
-
-
-def _unquote(text: str) -> str:
-    """Return the value of a JSON text in quotes.
-
-    As in Flink, only the text up to the second quote must be JSON.
-    """
-    if len(text) < 2 or not (text.startswith('"') and text.endswith('"')):
-        return text
-    try:
-        json.JSONDecoder().raw_decode(text)
-    except ValueError:
-        return text
-    return _ESCAPED.sub(_unescaped, text[1:-1])
-
-
-_ESCAPED = re.compile(r"(?:\\u[0-9a-fA-F]{4})+|\\(.)", re.DOTALL)
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    if found[1] is None:
-        units = bytes.fromhex(found[0].replace("\\u", ""))
-        return units.decode("utf-16-be", "replace")
-    return {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}.get(found[1], found[1])
-
-
-def _json(text: str) -> str | None:
-    if not text.strip():
-        return None
-    try:
-        return json_paths.write(json_paths.in_order(json_paths.parse(text)))
-    except ValueError as error:
-        raise SqlError(f"JSON() of a text that is not JSON: {error}") from None
 
 
 FUNCTIONS = (
@@ -418,54 +256,5 @@ FUNCTIONS = (
         "The object or array to which a path leads, as JSON.",
         (("JSON_QUERY('{\"a\": [1, 2]}', '$.a')", "[1,2]"),),
         can_fail=_raises_on_error,
-    ),
-    Function(
-        "JSON_STRING",
-        takes(anything, gives=STRING),
-        _json_string,
-        ("JSON_STRING(value)",),
-        "The value as JSON.",
-        (("JSON_STRING(ARRAY[1, 2])", "[1,2]"),),
-    ),
-    Function(
-        "JSON_OBJECT",
-        _object_rule,
-        _json_object,
-        ("JSON_OBJECT([[KEY] key VALUE value, ...] [{NULL | ABSENT} ON NULL])",),
-        "A JSON object.",
-        (("JSON_OBJECT('a' VALUE 1)", '{"a":1}'),),
-    ),
-    Function(
-        "JSON_ARRAY",
-        takes(anything, gives=STRING, nulls=NOT_NULL, optional=1, repeated=True),
-        _json_array,
-        ("JSON_ARRAY([value, ...] [{NULL | ABSENT} ON NULL])",),
-        "A JSON array.",
-        (("JSON_ARRAY(1, 'a')", '[1,"a"]'),),
-    ),
-    Function(
-        "JSON",
-        takes(a_text, gives=STRING, nulls=NULLABLE),
-        python(_json),
-        ("JSON(string)",),
-        "A text that is JSON, as a value of JSON_OBJECT or JSON_ARRAY only.",
-        (("JSON_ARRAY(JSON('{\"a\": 1}'))", '[{"a":1}]'),),
-        can_fail=True,
-    ),
-    Function(
-        "JSON_QUOTE",
-        takes(a_text, gives=STRING),
-        python(_quote),
-        ("JSON_QUOTE(string)",),
-        "The text as a JSON text, in quotes.",
-        (("JSON_QUOTE('a')", '"a"'),),
-    ),
-    Function(
-        "JSON_UNQUOTE",
-        takes(a_text, gives=STRING),
-        python(_unquote),
-        ("JSON_UNQUOTE(string)",),
-        "The value of a JSON text in quotes; other texts stay as they are.",
-        (("JSON_UNQUOTE('\"a\"')", "a"),),
     ),
 )
