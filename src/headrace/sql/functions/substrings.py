@@ -122,7 +122,7 @@ def _split_at(call: Call, arguments: Sequence[Any], session: Session) -> Any:
 
 def _instr(text: str, part: str, start: int = 1, occurrence: int = 1) -> int | None:
     if occurrence < 1:
-        raise SqlError(f"INSTR seeks the first or a later occurrence, not number {occurrence}")
+        raise SqlError(f"INSTR needs an occurrence of at least 1, not {occurrence}")
     if start == 0:
         return 0
     if not part:
