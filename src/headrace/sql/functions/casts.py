@@ -10,7 +10,7 @@ from headrace.sql.coercion import bare, same_type
 from headrace.sql.expressions import Call, Expression
 from headrace.sql.functions import moments
 from headrace.sql.functions.function import Function, Session, Signature
-from headrace.sql.functions.kernels import cast_arrow, is_scalar, map_values, nulls_like, rows_of
+from headrace.sql.functions.kernels import cast_arrow, is_scalar, map_values, nulls_like
 from headrace.sql.functions.numbers import to_decimal, to_double, to_integer
 from headrace.sql.functions.text_casts import from_text, to_text
 from headrace.sql.types import (
@@ -88,6 +88,11 @@ def cast_can_fail(source: SqlType, target: SqlType) -> bool:
             return False
         case (CharacterType(), _):
             return True
+        case (
+            DateType() | TimestampType() | TimestampLtzType(),
+            TimestampType() | TimestampLtzType(),
+        ):
+            return target.precision > 6 and not same_type(source, target)
         case (ArrayType(), ArrayType()):
             return cast_can_fail(source.element, target.element)
         case (MapType(), MapType()):
@@ -139,6 +144,8 @@ def convert(value: Any, source: SqlType, target: SqlType, session: Session, stri
             return pc.not_equal(value, zero(value.type))
         case (NumericType() | MonthIntervalType() | SecondIntervalType(), NumericType()):
             return convert_number(value, source, target)
+    if not strict and not isinstance(source, TimeType):
+        value = moments.within(value, kind)
     return moments.convert(value, source, target, session)
 
 
@@ -256,8 +263,6 @@ def _kernel(strict: bool) -> Callable[[Call, Sequence[Any], Session], Any]:
     def kernel(call: Call, arguments: Sequence[Any], session: Session) -> Any:
         (value,) = arguments
         source = call.arguments[0].type
-        if strict or rows_of(arguments) is None or not cast_can_fail(source, call.type):
-            return convert(value, source, call.type, session, strict)
         return convert(value, source, call.type, session, strict)
 
     return kernel

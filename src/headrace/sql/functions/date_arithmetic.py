@@ -133,7 +133,7 @@ def add_ms(value: Any, amount: Any, kind: SqlType) -> Any:
             whole = pc.multiply(moments.floor_divide(moved, moments.DAY_MS), moments.DAY_MS)
             return cast_arrow(cast_arrow(pc.subtract(moved, whole), pa.int32()), arrow)
     factor = moments.PER_SECOND[arrow.unit] // 1000
-    moved = pc.add(cast_arrow(value, pa.int64()), pc.multiply(amount, factor))
+    moved = moments.plus(cast_arrow(value, pa.int64()), moments.times(amount, factor))
     return cast_arrow(moved, arrow)
 
 
@@ -154,7 +154,7 @@ def add_months(value: Any, amount: Any, kind: SqlType, session: Session) -> Any:
             date = cast_arrow(cast_arrow(days, pa.int32()), pa.date32())
             moved = add_months(date, amount, DateType(), session)
             days = cast_arrow(cast_arrow(moved, pa.int32()), pa.int64())
-            return cast_arrow(pc.add(pc.multiply(days, unit), rest), value.type)
+            return cast_arrow(moments.plus(moments.times(days, unit), rest), value.type)
     wide = pa.int64()
     months = pc.add(
         pc.add(pc.multiply(cast_arrow(pc.year(value), wide), 12), pc.month(value)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.errors import SqlError
 from headrace.sql.functions.function import Session
 from headrace.sql.functions.kernels import cast_arrow
 from headrace.sql.types import (
@@ -64,10 +65,59 @@ def to_unit(value: Any, kind: Any) -> Any:
     if value.type == kind:
         return value
     have, want = PER_SECOND[value.type.unit], PER_SECOND[kind.unit]
-    if want >= have:
+    if want == have:
         return cast_arrow(value, kind)
+    if want > have:
+        return cast_arrow(times(cast_arrow(value, pa.int64()), want // have), kind)
     number = floor_divide(cast_arrow(value, pa.int64()), have // want)
     return cast_arrow(number, kind)
+
+
+BEYOND = "with more than 6 digits, the year must be from 1677 to 2262"
+
+
+def within(value: Any, kind: Any) -> Any:
+    """Return dates or timestamps, with NULL for those that a timestamp of ns cannot be."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_timestamp(kind) or kind.unit != "ns":
+        return value
+    if pa.types.is_date(value.type):
+        number, factor = cast_arrow(value, pa.int32()), 86_400 * PER_SECOND["ns"]
+    else:
+        number, factor = value, PER_SECOND["ns"] // PER_SECOND[value.type.unit]
+    number, most = cast_arrow(number, pa.int64()), ((1 << 63) - 1) // factor
+    known = pc.and_(pc.greater_equal(number, -most), pc.less_equal(number, most))
+    return pc.if_else(known, value, pa.scalar(None, value.type))
+
+
+def times(number: Any, factor: int) -> Any:
+    """Return int64 numbers of a unit of time as those of a finer one.
+
+    Raises:
+        SqlError: one does not fit 64 bits.
+    """
+    return _checked("multiply_checked", number, factor)
+
+
+def plus(number: Any, other: Any) -> Any:
+    """Return the sums of int64 numbers of a unit of time.
+
+    Raises:
+        SqlError: one does not fit 64 bits.
+    """
+    return _checked("add_checked", number, other)
+
+
+def _checked(function: str, one: Any, other: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        return getattr(pc, function)(one, other)
+    except pa.ArrowInvalid:
+        raise SqlError(f"a timestamp is out of the range of its type: {BEYOND}") from None
 
 
 def to_precision(value: Any, precision: int, kind: Any) -> Any:
@@ -135,7 +185,7 @@ def convert(value: Any, source: SqlType, target: SqlType, session: Session) -> A
             return cast_arrow(cast_arrow(rest, pa.int32()), kind)
         case (DateType(), TimestampType()):
             days = cast_arrow(cast_arrow(value, pa.int32()), pa.int64())
-            return cast_arrow(pc.multiply(days, 86_400 * PER_SECOND[kind.unit]), kind)
+            return cast_arrow(times(days, 86_400 * PER_SECOND[kind.unit]), kind)
         case (DateType() | TimeType(), TimestampLtzType()):
             local = convert(value, source, TimestampType(target.precision), session)
             return from_local(local, session)

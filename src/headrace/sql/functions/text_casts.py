@@ -195,7 +195,7 @@ def _reader(target: SqlType) -> tuple[Callable[[str], Any], Any]:
             def stamp(text: str) -> int:
                 found: int = text_formats.read_timestamp_ns(text) // step * step // unit
                 if not -(1 << 63) <= found < 1 << 63:
-                    raise ValueError("with more than 6 digits, the year must be from 1677 to 2262")
+                    raise ValueError(moments.BEYOND)
                 return found
 
             return stamp, pa.int64()

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from headrace.sql.functions.moments import BEYOND
 from headrace.sql.types import AnyTimestampType, TimestampLtzType, to_arrow
 
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)", re.ASCII)
@@ -62,7 +63,10 @@ def timestamp_reader(kind: AnyTimestampType, iso: bool) -> Callable[[str], int]:
         )
         seconds = (moment - _EPOCH) // datetime.timedelta(seconds=1)
         nanos = int((fraction or "").ljust(9, "0"))
-        return seconds * per_second + nanos * per_second // 1_000_000_000
+        value = seconds * per_second + nanos * per_second // 1_000_000_000
+        if not -(1 << 63) <= value < 1 << 63:
+            raise ValueError(f"{text!r:.80} is no {kind}: {BEYOND}")
+        return value
 
     return read
 
@@ -87,8 +91,8 @@ def timestamps_of_texts(texts: Any, kind: AnyTimestampType, iso: bool) -> Any | 
             return None
         texts = pc.utf8_slice_codeunits(texts, 0, -1)
     try:
-        found = texts.cast(pa.timestamp("us"))
-        return found.cast(pa.timestamp(to_arrow(kind).unit), safe=False).cast(to_arrow(kind))
+        found, unit = texts.cast(pa.timestamp("us")), to_arrow(kind).unit
+        return found.cast(pa.timestamp(unit), safe=unit == "ns").cast(to_arrow(kind))
     except pa.ArrowInvalid:
         return None
 

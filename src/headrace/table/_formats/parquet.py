@@ -121,11 +121,21 @@ class ParquetFiles(ColumnFiles):
                 continue
             column = batch.column(field.name)
             if not pa.types.is_dictionary(column.type) or column.type.value_type != field.type:
-                # The unit of a timestamp may have fewer digits than that in the file.
-                is_time = pa.types.is_timestamp(field.type) and pa.types.is_timestamp(column.type)
-                column = column.cast(field.type, safe=not is_time)
+                column = column.cast(
+                    field.type, safe=not _has_fewer_digits(field.type, column.type)
+                )
             arrays.append(column)
         return pa.RecordBatch.from_arrays(arrays, names=self.of.schema.names)
+
+
+def _has_fewer_digits(kind: Any, given: Any) -> bool:
+    """Return whether a timestamp's unit has fewer digits than that in the file."""
+    import pyarrow as pa
+
+    if not (pa.types.is_timestamp(kind) and pa.types.is_timestamp(given)):
+        return False
+    units = ("s", "ms", "us", "ns")
+    return units.index(kind.unit) < units.index(given.unit)
 
 
 class _PresentColumns(ParquetFormat):
