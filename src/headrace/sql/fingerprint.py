@@ -139,11 +139,13 @@ class Fingerprints:
 
     def _scan(self, rel: Scan) -> _Rows:
         keys = dict(rel.metadata)
+        # A line of CSV has no names, so a column is what stands at its place.
+        places = any(key.endswith("format") and value == "csv" for key, value in rel.options)
         columns = {
             each.name: _call("metadata", [keys[each.name], str(each.type)])
             if each.name in keys
-            else _named(each.name, each.type)
-            for each in rel.fields
+            else _named(f"{each.name} {place}" if places else each.name, each.type)
+            for place, each in enumerate(rel.fields)
         }
         return _Rows(_call("scan", [rel.table[-1], self._describe_scan(rel)]), columns)
 

@@ -208,3 +208,15 @@ def test_the_time_zone_counts_for_windows_of_moments() -> None:
     for time, counts in (("m", True), ("ts", False)):
         rel = counted(windowed(moments, time, ""), "w_start")
         assert (operator(rel) != operator(rel, zone="Asia/Tokyo")) is counts
+
+
+def test_a_column_of_csv_is_what_stands_at_its_place() -> None:
+    swapped = replace(SCAN, fields=(SCAN.fields[1], SCAN.fields[0], *SCAN.fields[2:]))
+    longer = replace(SCAN, fields=(*SCAN.fields, Column("more", INT)))
+    for options in ((("format", "csv"),), (("value.format", "csv"),), (("format", "json"),)):
+        texts = [
+            operator(counted(replace(each, options=options), "a"))
+            for each in (SCAN, swapped, longer)
+        ]
+        assert texts[0] == texts[2]
+        assert (texts[0] == texts[1]) is (options[0][1] == "json")

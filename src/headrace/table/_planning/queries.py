@@ -38,6 +38,8 @@ class Queries:
     def __init__(self, catalogs: CatalogManager, configuration: Configuration) -> None:
         self._catalogs = catalogs
         self._configuration = configuration
+        self._open_views: list[ObjectPath] = []
+        """The views that are being read, each by the one before it."""
 
     @property
     def batch(self) -> bool:
@@ -86,11 +88,17 @@ class Queries:
             case PlanView():
                 return relation.plan
             case CatalogView():
+                if path in self._open_views:
+                    chain = " reads ".join(map(str, [*self._open_views, path]))
+                    raise SqlValidationError(f"the view {path} reads itself: {chain}")
+                self._open_views.append(path)
                 try:
                     return self._view(relation)
                 except PLACED as error:
                     error.where.setdefault("view", str(path))
                     raise
+                finally:
+                    self._open_views.pop()
         return table_plan(path, relation, hints, self.resolver().converter, self.batch)
 
     def _view(self, view: CatalogView) -> Rel:

@@ -348,3 +348,14 @@ def test_a_plan_that_is_too_deep_is_refused(t_env: TableEnvironment) -> None:
         t_env.execute_sql(text)
     with pytest.raises(SqlValidationError, match="nested too deeply"):
         t_env.sql_query(text)
+
+
+def test_a_view_that_reads_itself_is_refused(t_env: TableEnvironment) -> None:
+    t_env.execute_sql("CREATE VIEW v AS SELECT 1 AS x")
+    t_env.execute_sql("CREATE VIEW w AS SELECT * FROM v")
+    assert rows(t_env.execute_sql("SELECT a.x FROM w AS a")) == [[1]]
+    t_env.execute_sql("ALTER VIEW v AS SELECT * FROM w")
+    with pytest.raises(SqlValidationError, match=r"the view .*v.* reads itself: .* reads .* reads"):
+        t_env.execute_sql("SELECT * FROM v")
+    t_env.execute_sql("ALTER VIEW v AS SELECT 2 AS x")
+    assert rows(t_env.execute_sql("SELECT x FROM w UNION ALL SELECT x FROM w")) == [[2], [2]]
