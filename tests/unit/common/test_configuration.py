@@ -347,3 +347,10 @@ def test_an_execution_config_is_a_view():
     assert config == ExecutionConfig(Configuration(configuration))
     assert hash(config) == hash(ExecutionConfig(Configuration(configuration)))
     assert config != ExecutionConfig()
+
+
+@pytest.mark.parametrize("value", ["0", "-3", 0])
+def test_a_number_below_the_least_is_refused(value: object) -> None:
+    with pytest.raises(ConfigurationError, match=r"parallelism.default is .*") as raised:
+        Configuration.from_dict({"parallelism.default": value})
+    assert raised.value.hint == "at least 1"

@@ -109,6 +109,7 @@ PARALLELISM: ConfigOption[int | None] = ConfigOption(
     " spark.default.parallelism; otherwise the largest number of executors in the settings times"
     " their cores; otherwise the cores of the executors that have registered."
     " If the value has changed since the last start, the job moves its state to the new tasks.",
+    least=1,
 )
 RUNTIME_MODE: ConfigOption[str] = ConfigOption(
     "execution.runtime-mode",

@@ -27,6 +27,8 @@ class ConfigOption(Generic[T]):
     """Older names of the key, read if ``key`` is not set."""
     has_effect: bool = True
     """False: the key can be set, but it has no effect on Spark."""
+    least: int | None = None
+    """The least number that has a meaning."""
 
     def parse(self, value: Any) -> T:
         """Convert a value to the option's Python type; durations become int milliseconds.
@@ -40,6 +42,8 @@ class ConfigOption(Generic[T]):
             raise ConfigurationError(
                 f"{self.key} is {value!r}", hint=f"it must be {error}"
             ) from None
+        if self.least is not None and isinstance(parsed, int) and parsed < self.least:
+            raise ConfigurationError(f"{self.key} is {value!r}", hint=f"at least {self.least}")
         return parsed
 
 
