@@ -59,7 +59,10 @@ Writer = Callable[[datetime, int], str]
 def write(nanoseconds: int, pattern: str) -> str:
     """Return a local time, in nanoseconds since the epoch, as text."""
     seconds, fraction = divmod(nanoseconds, _SECOND_NS)
-    moment = _EPOCH + timedelta(seconds=seconds)
+    try:
+        moment = _EPOCH + timedelta(seconds=seconds)
+    except OverflowError:
+        raise SqlError("a time to be written is not within the years 1 to 9999") from None
     return "".join(
         text if count == 0 else _write_part(text, count, moment, fraction, pattern)
         for text, count in tokens_of(pattern)

@@ -100,7 +100,10 @@ def _step(found: re.Match[str]) -> Step:
 
 def parse(text: str) -> Any:
     """Return the value of a JSON text; raises ``ValueError`` if it is none."""
-    return json.loads(text, parse_float=Decimal, parse_constant=_no_constant)
+    try:
+        return json.loads(text, parse_float=Decimal, parse_constant=_no_constant)
+    except RecursionError:
+        raise ValueError("the JSON is nested too deeply") from None
 
 
 def _no_constant(name: str) -> Any:

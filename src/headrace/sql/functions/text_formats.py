@@ -9,6 +9,8 @@ from datetime import date, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 
+from headrace.errors import SqlError
+
 EXACT = Context(prec=700, rounding=ROUND_HALF_UP)
 """It rounds no value that fits into a DECIMAL or a DOUBLE."""
 
@@ -178,7 +180,10 @@ def write_timestamp(nanoseconds: int, precision: int) -> str:
 
 def write_date(days: int) -> str:
     """Return a day as text."""
-    return date.fromordinal(days + _EPOCH_DAY).isoformat()
+    try:
+        return date.fromordinal(days + _EPOCH_DAY).isoformat()
+    except (ValueError, OverflowError):
+        raise SqlError(f"the day {days} is not within the years 1 to 9999") from None
 
 
 def write_time(milliseconds: int, precision: int = 0) -> str:

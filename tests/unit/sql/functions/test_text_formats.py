@@ -6,7 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from headrace.sql.functions import text_formats
+from headrace.errors import SqlError
+from headrace.sql.functions import date_formats, json_paths, text_formats
 
 
 @pytest.mark.parametrize(
@@ -80,3 +81,17 @@ def test_a_timestamp_has_hour_minute_and_second() -> None:
     for time in ("10", "10:00", "24:00:01", "10:00:00Z", "10:00:00.1234567890"):
         with pytest.raises(ValueError, match="cannot parse"):
             text_formats.read_timestamp_ns(f"2020-01-01 {time}")
+
+
+def test_days_of_other_years_are_refused() -> None:
+    assert text_formats.write_date(0) == "1970-01-01"
+    for days in (-719_163, 2_932_897, 1 << 40):
+        with pytest.raises(SqlError, match="years 1 to 9999"):
+            text_formats.write_date(days)
+    with pytest.raises(SqlError, match="years 1 to 9999"):
+        date_formats.write(253_402_300_800 * 1_000_000_000, "yyyy")
+
+
+def test_json_that_is_nested_too_deeply_is_no_json() -> None:
+    with pytest.raises(ValueError, match="nested too deeply"):
+        json_paths.parse("[" * 100_000 + "]" * 100_000)
