@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from headrace.common._extras import optional
 from headrace.errors import SqlParserError, SqlValidationError
-from headrace.sql.statements import Describe, Path, Statement
+from headrace.sql.definitions import Path
+from headrace.sql.statements import Describe, Statement
 
 if TYPE_CHECKING:
     from sqlglot import exp

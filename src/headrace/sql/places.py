@@ -13,8 +13,9 @@ from headrace.errors import (
     SqlValidationError,
     UnsupportedError,
 )
+from headrace.sql.definitions import Path
 from headrace.sql.dialect.lexer import line_and_column, marked_line, tokenize
-from headrace.sql.statements import CreateCatalog, Insert, Path, Statement
+from headrace.sql.statements import CreateCatalog, Insert, Statement
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from headrace.sql.types import SqlType
-
 if TYPE_CHECKING:
     from sqlglot import exp
-
-Path = tuple[str, ...]
-"""A name with those before it: catalog, database, object; or fewer."""
-
-Options = tuple[tuple[str, str], ...]
-"""Keys and values of WITH (…), in the order of the text."""
+from headrace.sql.changes import Change, Language
+from headrace.sql.definitions import (
+    ColumnDefinition,
+    Distribution,
+    Options,
+    Path,
+    PrimaryKeyDefinition,
+    WatermarkDefinition,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,69 +85,6 @@ class Explain(Statement):
     details: tuple[str, ...] = ()
 
 
-# Definitions
-
-
-@dataclass(frozen=True)
-class PhysicalColumn:
-    """A column that is stored."""
-
-    name: str
-    type: SqlType
-    comment: str = ""
-
-
-@dataclass(frozen=True)
-class MetadataColumn:
-    """A column that the connector gives; ``key``: its name there; ``virtual``: never written."""
-
-    name: str
-    type: SqlType
-    key: str | None = None
-    virtual: bool = False
-    comment: str = ""
-
-
-@dataclass(frozen=True)
-class ComputedColumn:
-    """A column that is computed from others; ``text`` is its expression as it is written."""
-
-    name: str
-    expression: exp.Expr
-    text: str
-    comment: str = ""
-
-
-ColumnDefinition = PhysicalColumn | MetadataColumn | ComputedColumn
-
-
-@dataclass(frozen=True)
-class WatermarkDefinition:
-    """WATERMARK FOR a column (or a field in it) AS an expression."""
-
-    column: Path
-    expression: exp.Expr
-    text: str
-
-
-@dataclass(frozen=True)
-class PrimaryKeyDefinition:
-    """PRIMARY KEY of columns; ``enforced``: NOT ENFORCED is missing, which tables refuse."""
-
-    columns: tuple[str, ...]
-    name: str | None = None
-    enforced: bool = False
-
-
-@dataclass(frozen=True)
-class Distribution:
-    """DISTRIBUTED BY [HASH | RANGE] (columns) INTO n BUCKETS."""
-
-    kind: Literal["HASH", "RANGE", "UNKNOWN"]
-    columns: tuple[str, ...] = ()
-    buckets: int | None = None
-
-
 @dataclass(frozen=True)
 class LikeClause:
     """LIKE a table, with options such as ``("INCLUDING", "OPTIONS")``."""
@@ -192,9 +130,6 @@ class CreateView(Statement):
     temporary: bool = False
     if_not_exists: bool = False
     replace: bool = False
-
-
-Language = Literal["JAVA", "SCALA", "PYTHON"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,102 +179,6 @@ class Drop(Statement):
     cascade: bool = False
 
 
-# Changes of definitions
-
-
-@dataclass(frozen=True)
-class Rename:
-    """RENAME TO another path."""
-
-    target: Path
-
-
-@dataclass(frozen=True)
-class RenameColumn:
-    """RENAME a column TO another name."""
-
-    column: str
-    target: str
-
-
-@dataclass(frozen=True)
-class SetOptions:
-    """SET ('key' = 'value', …)."""
-
-    options: Options
-
-
-@dataclass(frozen=True)
-class ResetOptions:
-    """RESET ('key', …)."""
-
-    keys: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class ColumnChange:
-    """A column that is added or replaced; ``after``: a column, or "" for the first place."""
-
-    column: ColumnDefinition
-    after: str | None = None
-
-
-@dataclass(frozen=True)
-class AddOrModify:
-    """ADD or MODIFY columns, the watermark, the primary key, the distribution."""
-
-    verb: Literal["ADD", "MODIFY"]
-    columns: tuple[ColumnChange, ...] = ()
-    watermark: WatermarkDefinition | None = None
-    primary_key: PrimaryKeyDefinition | None = None
-    distribution: Distribution | None = None
-
-
-@dataclass(frozen=True)
-class DropParts:
-    """DROP columns, or the WATERMARK, the PRIMARY KEY, the DISTRIBUTION."""
-
-    columns: tuple[str, ...] = ()
-    part: Literal["WATERMARK", "PRIMARY KEY", "DISTRIBUTION"] | None = None
-    constraint: str | None = None
-
-
-@dataclass(frozen=True)
-class ChangeQuery:
-    """AS another query of a view."""
-
-    query: exp.Expr
-    text: str
-
-
-@dataclass(frozen=True)
-class ChangeFunction:
-    """AS another identifier of a function."""
-
-    identifier: str
-    language: Language = "JAVA"
-
-
-@dataclass(frozen=True)
-class ChangeComment:
-    """COMMENT of a catalog."""
-
-    comment: str
-
-
-Change = (
-    Rename
-    | RenameColumn
-    | SetOptions
-    | ResetOptions
-    | AddOrModify
-    | DropParts
-    | ChangeQuery
-    | ChangeFunction
-    | ChangeComment
-)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Alter(Statement):
     """ALTER of an object."""
@@ -350,9 +189,6 @@ class Alter(Statement):
     if_exists: bool = False
     temporary: bool = False
     system: bool = False
-
-
-# The session
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from headrace.errors import SqlValidationError
-from headrace.sql import statements as parsed
+from headrace.sql.definitions import (
+    ColumnDefinition,
+    ComputedColumn,
+    MetadataColumn,
+    PhysicalColumn,
+    PrimaryKeyDefinition,
+    WatermarkDefinition,
+)
 from headrace.sql.parsing import parse_expression
 from headrace.sql.types import SqlType, quote_name
 from headrace.table._expressions.trees import SQL
@@ -56,9 +63,9 @@ class Schema:
 
     def __init__(
         self,
-        columns: tuple[parsed.ColumnDefinition, ...] = (),
-        watermarks: tuple[parsed.WatermarkDefinition, ...] = (),
-        primary_key: parsed.PrimaryKeyDefinition | None = None,
+        columns: tuple[ColumnDefinition, ...] = (),
+        watermarks: tuple[WatermarkDefinition, ...] = (),
+        primary_key: PrimaryKeyDefinition | None = None,
         type_names: Mapping[str, str] | None = None,
     ) -> None:
         self._columns = columns
@@ -92,9 +99,9 @@ class Schema:
         """Collects the parts of a schema."""
 
         def __init__(self) -> None:
-            self._columns: list[parsed.ColumnDefinition] = []
-            self._watermarks: list[parsed.WatermarkDefinition] = []
-            self._primary_key: parsed.PrimaryKeyDefinition | None = None
+            self._columns: list[ColumnDefinition] = []
+            self._watermarks: list[WatermarkDefinition] = []
+            self._primary_key: PrimaryKeyDefinition | None = None
             self._type_names: dict[str, str] = {}
 
         def from_schema(self, unresolved_schema: Schema) -> Self:
@@ -131,7 +138,7 @@ class Schema:
         def column(self, column_name: str, data_type: str | DataType) -> Self:
             """Add a column that is stored."""
             kind = self._type(column_name, data_type)
-            self._columns.append(parsed.PhysicalColumn(column_name, kind))
+            self._columns.append(PhysicalColumn(column_name, kind))
             return self
 
         def _type(self, column: str, data_type: str | DataType) -> SqlType:
@@ -142,7 +149,7 @@ class Schema:
         def column_by_expression(self, column_name: str, expr: str | Expression[Any]) -> Self:
             """Add a column that is computed from others."""
             formula = _Formula(expr)
-            self._columns.append(parsed.ComputedColumn(column_name, formula.tree, formula.text))
+            self._columns.append(ComputedColumn(column_name, formula.tree, formula.text))
             return self
 
         def column_by_metadata(
@@ -154,15 +161,13 @@ class Schema:
         ) -> Self:
             """Add a column that the connector gives."""
             kind = self._type(column_name, data_type)
-            self._columns.append(parsed.MetadataColumn(column_name, kind, metadata_key, is_virtual))
+            self._columns.append(MetadataColumn(column_name, kind, metadata_key, is_virtual))
             return self
 
         def watermark(self, column_name: str, watermark_expr: str | Expression[Any]) -> Self:
             """Make a column the event time, with watermarks of an expression."""
             formula = _Formula(watermark_expr)
-            self._watermarks.append(
-                parsed.WatermarkDefinition((column_name,), formula.tree, formula.text)
-            )
+            self._watermarks.append(WatermarkDefinition((column_name,), formula.tree, formula.text))
             return self
 
         def primary_key(self, *column_names: str) -> Self:
@@ -171,7 +176,7 @@ class Schema:
 
         def primary_key_named(self, constraint_name: str, *column_names: str) -> Self:
             """Declare the columns that identify a row, with a name."""
-            self._primary_key = parsed.PrimaryKeyDefinition(column_names, constraint_name)
+            self._primary_key = PrimaryKeyDefinition(column_names, constraint_name)
             return self
 
         def build(self) -> Schema:
@@ -184,16 +189,16 @@ class Schema:
             )
 
 
-def _column_text(column: parsed.ColumnDefinition, type_name: str | None) -> str:
+def _column_text(column: ColumnDefinition, type_name: str | None) -> str:
     name = quote_name(column.name)
-    if isinstance(column, parsed.ComputedColumn):
+    if isinstance(column, ComputedColumn):
         return f"{name} AS {_formula_text(column)}"
     kind = column.type if type_name is None else f"[{type_name}]"
-    if isinstance(column, parsed.PhysicalColumn):
+    if isinstance(column, PhysicalColumn):
         return f"{name} {kind}"
     key = "" if column.key is None else f" FROM '{column.key}'"
     return f"{name} {kind} METADATA{key}{' VIRTUAL' if column.virtual else ''}"
 
 
-def _formula_text(given: parsed.ComputedColumn | parsed.WatermarkDefinition) -> str:
+def _formula_text(given: ComputedColumn | WatermarkDefinition) -> str:
     return str(given.expression.meta.get(_SHOWN, f"[{given.text}]"))

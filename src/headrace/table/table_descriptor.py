@@ -8,8 +8,8 @@ from headrace.common._types.java_text import in_java_order
 from headrace.common.config_options import ConfigOption
 from headrace.errors import SqlValidationError
 from headrace.sql.catalog.objects import CatalogTable
+from headrace.sql.definitions import PhysicalColumn
 from headrace.sql.rel import Columns
-from headrace.sql.statements import PhysicalColumn
 from headrace.sql.types import quote_name
 from headrace.table.schema import Schema
 

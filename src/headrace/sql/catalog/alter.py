@@ -8,17 +8,16 @@ from headrace.errors import CatalogError
 from headrace.sql.catalog.define import checked
 from headrace.sql.catalog.errors import missing_column
 from headrace.sql.catalog.objects import CatalogTable, merged_options
-from headrace.sql.statements import (
+from headrace.sql.changes import (
     AddOrModify,
     Change,
     ColumnChange,
-    ColumnDefinition,
-    ComputedColumn,
     DropParts,
     RenameColumn,
     ResetOptions,
     SetOptions,
 )
+from headrace.sql.definitions import ColumnDefinition, ComputedColumn
 from headrace.sql.types import quote_name
 
 

@@ -8,7 +8,7 @@ from headrace.errors import CatalogError
 from headrace.sql.catalog.listing import Listing, options_text, quoted_text
 from headrace.sql.catalog.manager import CatalogManager
 from headrace.sql.catalog.objects import CatalogDescription, merged_options
-from headrace.sql.statements import Change, ChangeComment, ResetOptions, SetOptions
+from headrace.sql.changes import Change, ChangeComment, ResetOptions, SetOptions
 from headrace.sql.types import quote_name
 
 _SECRET = "****"

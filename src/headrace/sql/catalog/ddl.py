@@ -23,13 +23,13 @@ from headrace.sql.catalog.objects import (
     CatalogTable,
     CatalogView,
 )
+from headrace.sql.definitions import Path
 from headrace.sql.parsing import parse
 from headrace.sql.statements import (
     CreateDatabase,
     CreateFunction,
     CreateTable,
     CreateView,
-    Path,
     Statement,
     Use,
 )

@@ -8,14 +8,13 @@ from dataclasses import replace
 from headrace.errors import CatalogError
 from headrace.sql.catalog.errors import missing_column
 from headrace.sql.catalog.objects import CatalogTable, merged_options
-from headrace.sql.statements import (
+from headrace.sql.definitions import (
     ColumnDefinition,
     ComputedColumn,
-    CreateTable,
-    LikeClause,
     MetadataColumn,
     PhysicalColumn,
 )
+from headrace.sql.statements import CreateTable, LikeClause
 from headrace.sql.types import (
     ArrayType,
     MapType,

@@ -35,12 +35,11 @@ from headrace.sql.catalog.objects import (
     kind_of,
     merged_options,
 )
+from headrace.sql.changes import ChangeFunction, ChangeQuery, Rename, SetOptions
+from headrace.sql.definitions import ComputedColumn, PhysicalColumn
 from headrace.sql.rel import Columns
 from headrace.sql.statements import (
     Alter,
-    ChangeFunction,
-    ChangeQuery,
-    ComputedColumn,
     CreateCatalog,
     CreateDatabase,
     CreateFunction,
@@ -48,9 +47,6 @@ from headrace.sql.statements import (
     CreateView,
     Describe,
     Drop,
-    PhysicalColumn,
-    Rename,
-    SetOptions,
     Show,
     Statement,
     Use,

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.sql.catalog.objects import CatalogTable, CatalogView, ObjectPath
-from headrace.sql.rel import Columns
-from headrace.sql.statements import (
+from headrace.sql.definitions import (
     ColumnDefinition,
     ComputedColumn,
     Distribution,
@@ -17,6 +16,7 @@ from headrace.sql.statements import (
     Options,
     PhysicalColumn,
 )
+from headrace.sql.rel import Columns
 from headrace.sql.types import (
     ArrayType,
     MapType,

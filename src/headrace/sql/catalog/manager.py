@@ -20,7 +20,7 @@ from headrace.sql.catalog.objects import (
     kind_of,
 )
 from headrace.sql.catalog.registry import CatalogRegistry
-from headrace.sql.statements import Path
+from headrace.sql.definitions import Path
 from headrace.sql.types import quote_name
 
 P = ParamSpec("P")

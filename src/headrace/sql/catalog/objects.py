@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from headrace.sql.rel import Rel
-from headrace.sql.statements import (
+from headrace.sql.changes import Language
+from headrace.sql.definitions import (
     ColumnDefinition,
     Distribution,
-    Language,
     Options,
     PrimaryKeyDefinition,
     WatermarkDefinition,
 )
+from headrace.sql.rel import Rel
 from headrace.sql.types import quote_name
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from headrace.sql.catalog.errors import missing
 from headrace.sql.catalog.memory import Catalog, MemoryCatalog
 from headrace.sql.catalog.objects import CatalogDescription
 from headrace.sql.catalog.store import FileCatalogStore
-from headrace.sql.statements import Options
+from headrace.sql.definitions import Options
 from headrace.sql.types import quote_name
 
 

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.sql.dialect.columns import ColumnReader
-from headrace.sql.statements import (
+from headrace.sql.changes import (
     AddOrModify,
-    Alter,
     ChangeComment,
     ChangeFunction,
     ChangeQuery,
     ColumnChange,
     DropParts,
     Language,
-    Options,
     Rename,
     RenameColumn,
     ResetOptions,
     SetOptions,
-    Statement,
-    Unsupported,
 )
+from headrace.sql.definitions import Options
+from headrace.sql.dialect.columns import ColumnReader
+from headrace.sql.statements import Alter, Statement, Unsupported
 
 _REFUSED = {
     "MATERIALIZED": ("MATERIALIZED TABLE", "INSERT INTO a table runs such a query"),

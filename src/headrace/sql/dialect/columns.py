@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from headrace.sql.dialect.queries import QueryReader
-from headrace.sql.dialect.type_grammar import read_type
-from headrace.sql.statements import (
+from headrace.sql.definitions import (
     ColumnDefinition,
     ComputedColumn,
     Distribution,
@@ -16,6 +14,8 @@ from headrace.sql.statements import (
     PrimaryKeyDefinition,
     WatermarkDefinition,
 )
+from headrace.sql.dialect.queries import QueryReader
+from headrace.sql.dialect.type_grammar import read_type
 
 
 class ColumnReader(QueryReader):

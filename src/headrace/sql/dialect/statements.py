@@ -7,6 +7,7 @@ from typing import Any, NoReturn, TypeVar
 
 from sqlglot import exp
 
+from headrace.sql.definitions import Path
 from headrace.sql.dialect.definitions import DefinitionReader
 from headrace.sql.dialect.lexer import line_and_column, parser_error
 from headrace.sql.statements import (
@@ -16,7 +17,6 @@ from headrace.sql.statements import (
     EndStatementSet,
     Explain,
     Insert,
-    Path,
     Query,
     ResetOption,
     SetOption,

@@ -8,17 +8,17 @@ from dataclasses import replace
 from headrace.errors import SqlValidationError
 from headrace.sql.catalog.objects import CatalogTable
 from headrace.sql.convert import Converter
-from headrace.sql.expressions import Expression
-from headrace.sql.rel import Calc, Column, Columns, Rel, Scan, Watermark, reference
-from headrace.sql.resolve.scope import Scope, Source
-from headrace.sql.rules.time_attributes import time_attribute
-from headrace.sql.statements import (
+from headrace.sql.definitions import (
     ComputedColumn,
     MetadataColumn,
     PhysicalColumn,
     PrimaryKeyDefinition,
     WatermarkDefinition,
 )
+from headrace.sql.expressions import Expression
+from headrace.sql.rel import Calc, Column, Columns, Rel, Scan, Watermark, reference
+from headrace.sql.resolve.scope import Scope, Source
+from headrace.sql.rules.time_attributes import time_attribute
 from headrace.sql.types import AnyTimestampType
 
 MakeConverter = Callable[[Scope], Converter]

@@ -10,6 +10,8 @@ from headrace.common.configuration import Configuration
 from headrace.errors import PlanError, SqlParserError
 from headrace.sql import statements as parsed
 from headrace.sql.catalog import objects as sql
+from headrace.sql.changes import Language
+from headrace.sql.definitions import Options, PhysicalColumn
 from headrace.sql.parsing import parse_one
 from headrace.sql.refusals import refuse
 from headrace.table._types.sql import to_sql
@@ -66,7 +68,7 @@ class CatalogBaseTable:
     ) -> CatalogBaseTable:
         """Return a table; ``properties``: the options of WITH."""
         columns = tuple(
-            parsed.PhysicalColumn(name, to_sql(kind))
+            PhysicalColumn(name, to_sql(kind))
             for name, kind in zip(
                 schema.get_field_names(), schema.get_field_data_types(), strict=True
             )
@@ -124,7 +126,7 @@ class CatalogBaseTable:
                 marks = () if table.watermark is None else (table.watermark,)
                 return Schema(table.columns, marks, table.primary_key)
             case sql.PlanView(plan=plan):
-                columns = (parsed.PhysicalColumn(each.name, each.type) for each in plan.columns)
+                columns = (PhysicalColumn(each.name, each.type) for each in plan.columns)
                 return Schema(tuple(columns))
         refuse("the declared schema of a view: from_path(…).get_resolved_schema() has its columns")
 
@@ -162,12 +164,12 @@ class CatalogFunction:
     def create_instance(class_name: str, function_language: str = "Python") -> CatalogFunction:
         """Return a function; only those of Python can be called."""
         language = function_language.upper()
-        known = get_args(parsed.Language)
+        known = get_args(Language)
         if language not in known:
             raise PlanError(
                 f"the language of a function is one of {', '.join(known)}, not {language}"
             )
-        return CatalogFunction(sql.CatalogFunction(class_name, cast(parsed.Language, language)))
+        return CatalogFunction(sql.CatalogFunction(class_name, cast(Language, language)))
 
     def get_class_name(self) -> str:
         """Return the name of the object."""
@@ -235,7 +237,7 @@ class CatalogPartition:
 class CatalogDescriptor:
     """The name, the options and the comment of a catalog that is to be created."""
 
-    def __init__(self, name: str, options: parsed.Options, comment: str | None) -> None:
+    def __init__(self, name: str, options: Options, comment: str | None) -> None:
         self._name = name
         self._options = options
         self._comment = comment

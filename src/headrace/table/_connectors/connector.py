@@ -20,7 +20,6 @@ class MetadataColumn:
 
     name: str
     key: str
-    virtual: bool = False
 
 
 @dataclass(frozen=True)

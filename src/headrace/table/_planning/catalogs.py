@@ -12,7 +12,7 @@ from headrace.sql.catalog.manager import CatalogManager
 from headrace.sql.catalog.memory import Catalog
 from headrace.sql.catalog.registry import CatalogRegistry, open_catalog
 from headrace.sql.catalog.store import FileCatalogStore
-from headrace.sql.statements import Options
+from headrace.sql.definitions import Options
 from headrace.table._connectors.spark import catalog as spark
 
 

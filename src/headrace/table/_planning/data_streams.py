@@ -15,6 +15,7 @@ from headrace.datastream.data_stream import DataStream
 from headrace.errors import SqlValidationError
 from headrace.operators.columns.records import FromRecordsSpec
 from headrace.sql.calls import cast
+from headrace.sql.definitions import ComputedColumn, MetadataColumn, PhysicalColumn
 from headrace.sql.expressions import Expression
 from headrace.sql.rel import Calc, Column, Rel, StreamRows, arrow_schema, reference
 from headrace.sql.resolve.calls import call_name
@@ -24,13 +25,12 @@ from headrace.sql.resolve.tables import (
     watermarked_column,
     with_watermark,
 )
-from headrace.sql.statements import ComputedColumn, MetadataColumn, PhysicalColumn
 from headrace.sql.type_information import columns_of_info
 from headrace.sql.types import SqlType, TimestampLtzType
 from headrace.table._types.type_info import FieldReaders
 
 if TYPE_CHECKING:
-    from headrace.sql.statements import WatermarkDefinition
+    from headrace.sql.definitions import WatermarkDefinition
     from headrace.table._planning.session import SqlSession
     from headrace.table.schema import Schema
 

@@ -11,6 +11,7 @@ from headrace.sql import statements as parsed
 from headrace.sql.catalog.execute import Types
 from headrace.sql.catalog.manager import CatalogManager
 from headrace.sql.catalog.objects import CatalogTable, CatalogView, ObjectPath, PlanView
+from headrace.sql.definitions import ComputedColumn, Path
 from headrace.sql.parsing import parse_path
 from headrace.sql.places import PLACED, placed_by
 from headrace.sql.python_function import PythonFunction
@@ -135,12 +136,12 @@ class Queries:
             return self._target(parse_path(given))
         return Target(None, given._definition(columns))
 
-    def _target(self, path: parsed.Path) -> Target:
+    def _target(self, path: Path) -> Target:
         return Target(self._catalogs.qualify(path), self._catalogs.table(path))
 
     # Definitions
 
-    def _computed_type(self, table: CatalogTable, column: parsed.ComputedColumn) -> SqlType:
+    def _computed_type(self, table: CatalogTable, column: ComputedColumn) -> SqlType:
         given = read_columns(table)
         scope = Scope((Source(None, tuple(each.name for each in given), given),))
         return self.resolver().converter(scope).expression(column.expression).type

@@ -13,7 +13,7 @@ from headrace.errors import SqlValidationError
 from headrace.operators.columns.constraints import UpsertChangesSpec
 from headrace.operators.columns.materialize import UpsertMaterializerSpec
 from headrace.runtime.columns.selectors import ByColumns
-from headrace.sql import statements as parsed
+from headrace.sql import definitions
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import Rel, Scan, arrow_schema, walk
 from headrace.sql.resolve.fitting import fitted
@@ -88,7 +88,7 @@ class TableSinks:
         metadata = tuple(
             MetadataColumn(each.name, each.key or each.name)
             for each in definition.columns
-            if isinstance(each, parsed.MetadataColumn) and not each.virtual
+            if isinstance(each, definitions.MetadataColumn) and not each.virtual
         )
         if metadata and not connector.writes_metadata:
             raise SqlValidationError(

@@ -10,12 +10,12 @@ from headrace.common.types import Row, RowKind
 from headrace.datastream._build.call_site import call_site
 from headrace.errors import SqlValidationError
 from headrace.operators.columns.records import ToRecordsSpec
+from headrace.sql.definitions import MetadataColumn, PhysicalColumn
 from headrace.sql.rel import Column, Columns, Rel, StreamScan, arrow_schema
 from headrace.sql.resolve.fitting import fitted
 from headrace.sql.rules.keys import upsert_keys
 from headrace.sql.rules.time_attributes import time_attribute
 from headrace.sql.rules.windows import with_window_aggregates
-from headrace.sql.statements import MetadataColumn, PhysicalColumn
 from headrace.table._planning.data_streams import check_metadata
 from headrace.table._types.type_info import ColumnWriters, type_info_of
 

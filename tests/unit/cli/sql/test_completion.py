@@ -7,7 +7,7 @@ import pytest
 from headrace.cli.sql.completion import completions
 from headrace.sql.catalog.manager import CatalogManager
 from headrace.sql.catalog.objects import CatalogDatabase, CatalogTable
-from headrace.sql.statements import PhysicalColumn
+from headrace.sql.definitions import PhysicalColumn
 from headrace.sql.types import INT
 
 

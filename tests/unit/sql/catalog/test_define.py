@@ -9,7 +9,7 @@ import pytest
 from headrace.errors import CatalogError
 from headrace.sql.catalog.listing import Listing
 from headrace.sql.catalog.manager import CatalogManager
-from headrace.sql.statements import ComputedColumn, MetadataColumn, PhysicalColumn
+from headrace.sql.definitions import ComputedColumn, MetadataColumn, PhysicalColumn
 from headrace.sql.types import BIGINT, INT
 
 Run = Callable[[str], Listing | None]

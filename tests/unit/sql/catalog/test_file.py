@@ -19,9 +19,9 @@ from headrace.sql.catalog.listing import Listing
 from headrace.sql.catalog.manager import CatalogManager
 from headrace.sql.catalog.memory import MemoryCatalog
 from headrace.sql.catalog.objects import CatalogFunction, CatalogTable, CatalogView, PlanView
+from headrace.sql.definitions import PhysicalColumn
 from headrace.sql.parsing import parse
 from headrace.sql.rel import Values
-from headrace.sql.statements import PhysicalColumn
 from headrace.sql.types import INT, quote_name
 from tests.unit.sql.catalog.conftest import SOURCE, TYPES
 

@@ -11,7 +11,7 @@ from headrace.sql.catalog.memory import Catalog, MemoryCatalog
 from headrace.sql.catalog.objects import CatalogDescription
 from headrace.sql.catalog.registry import CatalogRegistry
 from headrace.sql.catalog.store import FileCatalogStore
-from headrace.sql.statements import Options
+from headrace.sql.definitions import Options
 
 SHOP = CatalogDescription((("type", "mine"),))
 

@@ -8,34 +8,38 @@ from typing import Any
 import pytest
 
 from headrace.errors import SqlParserError
-from headrace.sql.parsing import parse
-from headrace.sql.statements import (
+from headrace.sql.changes import (
     AddOrModify,
-    Alter,
     ChangeFunction,
     ColumnChange,
+    DropParts,
+    Rename,
+    RenameColumn,
+    SetOptions,
+)
+from headrace.sql.definitions import (
     ComputedColumn,
+    Distribution,
+    MetadataColumn,
+    PhysicalColumn,
+    PrimaryKeyDefinition,
+)
+from headrace.sql.parsing import parse
+from headrace.sql.statements import (
+    Alter,
     CreateCatalog,
     CreateDatabase,
     CreateFunction,
     CreateTable,
     CreateView,
     Describe,
-    Distribution,
     Drop,
-    DropParts,
     Explain,
     Insert,
     LikeClause,
-    MetadataColumn,
-    PhysicalColumn,
-    PrimaryKeyDefinition,
     Query,
-    Rename,
-    RenameColumn,
     ResetOption,
     SetOption,
-    SetOptions,
     Show,
     Statement,
     StatementSet,

@@ -79,7 +79,7 @@ def test_metadata_of_files(tmp_path: Path) -> None:
     file.write_text("1\n")
     of = columns(a=INT, p=STRING, n=STRING, s=BIGINT, t=TimestampLtzType(3))
     keys = zip("pnst", ("path", "name", "size", "modification-time"), strict=True)
-    metadata = tuple(MetadataColumn(name, f"file.{key}", virtual=True) for name, key in keys)
+    metadata = tuple(MetadataColumn(name, f"file.{key}") for name, key in keys)
 
     options = {"path": str(tmp_path), "format": "csv"}
     (row,) = rows(source("filesystem", of, options, metadata=metadata))

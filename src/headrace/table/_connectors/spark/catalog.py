@@ -13,7 +13,7 @@ from headrace.sql.catalog.objects import (
     CatalogTable,
     Relation,
 )
-from headrace.sql.statements import PhysicalColumn
+from headrace.sql.definitions import PhysicalColumn
 from headrace.table._connectors.spark.types import sql_type
 
 if TYPE_CHECKING:

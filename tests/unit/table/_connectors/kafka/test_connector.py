@@ -69,7 +69,7 @@ def test_keys_values_and_metadata(log: Log) -> None:
         "key.fields-prefix": "k_",
         "value.fields-include": "EXCEPT_KEY",
     }
-    metadata = tuple(MetadataColumn(name, key, virtual=True) for name, key in keys.items())
+    metadata = tuple(MetadataColumn(name, key) for name, key in keys.items())
     found = read(options, of, metadata=metadata)
     at = datetime(1970, 1, 1, 0, 0, 0, 5000, UTC)
     assert tuple(found[0]) == (7, "x", "t", 0, 0, at, [("h", b"2")], "CreateTime")
