@@ -23,7 +23,9 @@ from headrace.sql.functions import (
     strings,
     substrings,
     temporal,
-    time_units,
+    time_differences,
+    time_parts,
+    time_rounding,
 )
 from headrace.sql.functions.function import Function
 from headrace.sql.functions.kernels import python
@@ -39,7 +41,11 @@ AREAS: dict[str, tuple[Function, ...]] = {
     "Numbers": math.FUNCTIONS,
     "Texts": (*strings.FUNCTIONS, *substrings.FUNCTIONS),
     "Patterns": patterns.FUNCTIONS,
-    "Units of time": time_units.FUNCTIONS,
+    "Units of time": (
+        *time_parts.FUNCTIONS,
+        *time_rounding.FUNCTIONS,
+        *time_differences.FUNCTIONS,
+    ),
     "Times": temporal.FUNCTIONS,
     "Arrays, maps and rows": (*collections.FUNCTIONS, *array_functions.FUNCTIONS),
     "JSON": (*json_reading.FUNCTIONS, *json_making.FUNCTIONS, *json_quoting.FUNCTIONS),
