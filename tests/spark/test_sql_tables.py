@@ -81,6 +81,26 @@ def test_tables_of_spark_are_read_and_written(spark: SparkSession, batch: bool) 
     assert collected(env, "SELECT * FROM s.shop.made")[0] == (8, *ROW[1:])
 
 
+def test_a_catalog_of_spark_is_there_again_in_a_later_session(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    store = {
+        "table.catalog-store.kind": "file",
+        "table.catalog-store.file.path": str(tmp_path),
+    }
+
+    def session() -> TableEnvironment:
+        made = EnvironmentSettings.new_instance().in_batch_mode()
+        return TableEnvironment.create(
+            made.with_configuration(Configuration.from_dict(store)).build()
+        )
+
+    session().execute_sql("CREATE CATALOG s WITH ('type' = 'spark')")
+    later = session()
+    assert ("s",) in collected(later, "SHOW CATALOGS")
+    assert collected(later, "SELECT n, s FROM s.shop.given") == [(7, "x")]
+
+
 def test_what_is_not_exactly_once_is_refused(spark: SparkSession) -> None:
     env = environment(batch=False)
     with pytest.raises(UnsupportedError, match="lists its partitions"):
