@@ -82,7 +82,7 @@ def sink(job: str) -> str:
 
 def check(job: str) -> str:
     """The query whose last row has the number of results and the sum of each column."""
-    sums = ", ".join(f"SUM({name})" for name in SINK_COLUMNS[job])
+    sums = ", ".join(f"SUM(CAST({name} AS BIGINT))" for name in SINK_COLUMNS[job])
     return f"SELECT COUNT(*), {sums} FROM ({QUERIES[job]})"
 
 
