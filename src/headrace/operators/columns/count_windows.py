@@ -14,7 +14,7 @@ from headrace.common.changelog_mode import ChangelogMode
 from headrace.operators.columns.accumulator import Aggregated
 from headrace.operators.columns.aggregate_spec import AggregatesSpec
 from headrace.operators.columns.gathering import KeyedColumnOperator
-from headrace.operators.columns.group_rows import argument_rows
+from headrace.operators.columns.group_rows import argument_rows, change_states
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, Operator, Traits
 from headrace.runtime.state.handles import KeyContext
@@ -92,9 +92,7 @@ class CountWindowOperator(KeyedColumnOperator):
             windows.append([number, *(each.zero() for each in self._accumulators)])
         state[0] = number + 1
         for window in windows:
-            for place, (each, given) in enumerate(zip(self._accumulators, values, strict=True), 1):
-                if given is not None:
-                    window[place] = each.add(window[place], given)
+            change_states(window, self._accumulators, values)
         if not windows or windows[0][0] + spec.size != number + 1:
             return None
         _, *parts = windows.pop(0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from headrace.operators.columns.accumulator import Aggregated
+from headrace.operators.columns.accumulator import Accumulator, Aggregated
 from headrace.operators.columns.changes import Changes, GroupShape
 from headrace.operators.columns.expiry import AddedTtl
 from headrace.operators.columns.gathering import KeyedColumnOperator, first_rows, retracted
@@ -60,11 +60,7 @@ class RowAggregates:
             else:
                 before = self.results(state) if changes is not None else None
             state[0] += -1 if retracts else 1
-            for number, values in enumerate(rows(row), 1):
-                if values is not None:
-                    each = self._accumulators[number - 1]
-                    change = each.retract if retracts else each.add
-                    state[number] = change(state[number], values)
+            change_states(state, self._accumulators, rows(row), retracts)
             gone = state[0] <= 0
             if changes is not None:
                 changes.add(row, before, None if gone else self.results(state))
@@ -214,6 +210,20 @@ def rows_of_keys(shape: GroupShape, keys: Sequence[Any], results: Sequence[Any])
     arrays = [pa.array(each, field.type) for each, field in zip(parts, fields, strict=True)]
     made = pa.RecordBatch.from_arrays([*arrays, *results], schema=shape.result)
     return Columns(made, NAMED_ROWS)
+
+
+def change_states(
+    state: list[Any],
+    accumulators: Sequence[Accumulator],
+    row: Sequence[tuple[Any, ...] | None],
+    retracts: bool = False,
+) -> None:
+    """Add a row to the states of accumulators, or retract it. They follow the first item of
+    ``state``. ``row``: of ``argument_rows``."""
+    for number, values in enumerate(row, 1):
+        if values is not None:
+            each = accumulators[number - 1]
+            state[number] = (each.retract if retracts else each.add)(state[number], values)
 
 
 def argument_rows(

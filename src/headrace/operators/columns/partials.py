@@ -54,13 +54,13 @@ def grouped(vectors: VectorAggregates, partials: Any, keys: Sequence[str]) -> An
         return pa.RecordBatch.from_pylist([], schema=partials.schema)
     if len(keys) == 1:
         return _grouped_by_one(vectors, partials, keys[0])
-    parts = [partials[f"{PARTIAL}{place}"] for place in range(len(vectors.parts))]
-    for value, count, neutral in vectors.float_extremes:
-        if ((parts[count].to_numpy() > 0) & (parts[value].to_numpy() == neutral)).any():
+    extremes = vectors.float_extremes
+    if extremes:
+        parts = parts_of(partials, vectors)
+        if any(each.are_nan(parts).any() for each in extremes):
             return _grouped_in_order(vectors, partials, keys)
-    functions = {"min": "min", "max": "max"}
     asked = [
-        (f"{PARTIAL}{place}", functions.get(part.kind, "sum"))
+        (f"{PARTIAL}{place}", part.kind if part.kind in ("min", "max") else "sum")
         for place, part in enumerate(vectors.parts)
     ]
     found = partials.group_by([*keys], use_threads=False).aggregate(asked)

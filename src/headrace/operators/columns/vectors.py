@@ -42,6 +42,20 @@ class VectorAccumulator(Accumulator, Protocol):
 
 
 @dataclass(frozen=True)
+class FloatExtreme:
+    """The indices of a minimum or maximum of floats and of its count, and what represents NaN."""
+
+    value: int
+    count: int
+    of_nan: int
+
+    def are_nan(self, parts: Sequence[Array]) -> Array:
+        """Return which keys, or rows, have NaN."""
+        found: Array = (parts[self.count] > 0) & (parts[self.value] == self.of_nan)
+        return found
+
+
+@dataclass(frozen=True)
 class VectorAggregates:
     """The aggregates of an operator, if all of them have parts of numbers.
 
@@ -177,9 +191,8 @@ class VectorAggregates:
                 getattr(np, _MERGES.get(part.kind, "add"))(left, right)
                 for part, left, right in zip(self.parts, one, other, strict=True)
             ]
-        for value, count, neutral in self.float_extremes:
-            stays_nan = (one[count] > 0) & (one[value] == neutral)
-            merged[value][stays_nan] = neutral
+        for each in self.float_extremes:
+            merged[each.value][each.are_nan(one)] = each.of_nan
         return merged
 
     def totals(
@@ -201,43 +214,39 @@ class VectorAggregates:
                 else:
                     after += _integer_sums(codes, values, len(after))
             totals.append(after)
-        for value, neutral, is_nan in self._nan_keys(codes, contributions, initial):
-            totals[value][is_nan] = neutral
+        for extreme, is_nan in self._nan_keys(codes, contributions, initial):
+            totals[extreme.value][is_nan] = extreme.of_nan
         return totals
 
     @cached_property
-    def float_extremes(self) -> list[tuple[int, int, int]]:
-        """For each minimum or maximum of floats: its index, the index of its count, and what
-        represents NaN."""
+    def float_extremes(self) -> list[FloatExtreme]:
+        """Where each minimum or maximum of floats is."""
         return [
-            (place, self.parts.index(replace(part, part=COUNT)), part.neutral)
+            FloatExtreme(place, self.parts.index(replace(part, part=COUNT)), part.neutral)
             for place, part in enumerate(self.parts)
             if part.is_float and part.kind in _MERGES
         ]
 
     def _nan_keys(
         self, codes: Array, contributions: Sequence[Array], initial: Sequence[Array]
-    ) -> Iterable[tuple[int, int, Array]]:
-        """Yield, for each minimum or maximum of floats, its index, what represents NaN, and which
-        keys have NaN.
+    ) -> Iterable[tuple[FloatExtreme, Array]]:
+        """Yield, for each minimum or maximum of floats, which keys have NaN.
 
         As in Flink, no value is less or greater than NaN. So NaN is ignored, but stays if it is the
         first value of its key.
         """
         import numpy as np
 
-        for value, count, neutral in self.float_extremes:
-            counts = contributions[count]
-            is_nan = (counts > 0) & (contributions[value] == neutral)
-            was_nan = (initial[count] > 0) & (initial[value] == neutral)
+        for each in self.float_extremes:
+            is_nan, was_nan = each.are_nan(contributions), each.are_nan(initial)
             if not is_nan.any():
                 if was_nan.any():
-                    yield value, neutral, was_nan
+                    yield each, was_nan
                 continue
-            rows = np.flatnonzero(counts > 0)[::-1]
+            rows = np.flatnonzero(contributions[each.count] > 0)[::-1]
             first_is_nan = np.zeros(len(was_nan), bool)
             first_is_nan[codes[rows]] = is_nan[rows]  # the last assignment to an index wins
-            yield value, neutral, was_nan | (first_is_nan & (initial[count] <= 0))
+            yield each, was_nan | (first_is_nan & (initial[each.count] <= 0))
 
     def running(
         self, codes: Array, contributions: Sequence[Array], initial: Sequence[Array]
@@ -263,8 +272,8 @@ class VectorAggregates:
             placed = np.empty_like(found)
             placed[order] = found
             after.append(placed)
-        for value, neutral, is_nan in self._nan_keys(codes, contributions, initial):
-            after[value][is_nan[codes]] = neutral
+        for extreme, is_nan in self._nan_keys(codes, contributions, initial):
+            after[extreme.value][is_nan[codes]] = extreme.of_nan
         previous = np.empty(count, np.int64)
         shifted = np.empty(count, np.int64)
         shifted[1:] = order[:-1] + len(initial[0])

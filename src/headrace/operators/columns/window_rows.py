@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headrace.operators.aggregates.kernels import runs_of_keys
-from headrace.operators.columns.group_rows import argument_rows
+from headrace.operators.columns.group_rows import argument_rows, change_states
 from headrace.operators.columns.window_contents import WindowContents, WindowResults, key_arrays
 
 if TYPE_CHECKING:
@@ -45,11 +45,7 @@ class RowContents(WindowContents):
                     state = stored.get(distinct[numbers[row]]) or self._zero()
                     reached[numbers[row]] = state
                 state[0] += signs[row]
-                for number, values in enumerate(values_of(row), 1):
-                    if values is not None:
-                        each = accumulators[number - 1]
-                        change = each.add if signs[row] > 0 else each.retract
-                        state[number] = change(state[number], values)
+                change_states(state, accumulators, values_of(row), retracts=signs[row] < 0)
             for number, state in reached.items():
                 stored.put(distinct[number], state)
 

@@ -18,7 +18,7 @@ from headrace.operators.columns.aggregate_spec import AggregatesSpec
 from headrace.operators.columns.changes import Changes
 from headrace.operators.columns.emit_strategy import EmitStrategy
 from headrace.operators.columns.gathering import KeyedColumnOperator, retracted
-from headrace.operators.columns.group_rows import argument_rows
+from headrace.operators.columns.group_rows import argument_rows, change_states
 from headrace.operators.columns.window_contents import Border, key_arrays
 from headrace.operators.columns.window_slices import SlicedWindows
 from headrace.operators.columns.window_time import WindowTime, kind_of_windows, traits_of_windows
@@ -149,11 +149,11 @@ class WindowUpdatesOperator(KeyedColumnOperator):
                 windows[end] = window
                 for last in (end - 1, end - 1 + lateness_ms):
                     self._time.set_timer(self._time.due(last), key, self.key_context)
-            self._change(window["state"], values, sign)
+            window["state"][0] += sign
+            change_states(window["state"], self._accumulators, values, retracts=sign < 0)
             if not window["ended"] and end - 1 <= reached:
-                self._buffer_change(
-                    key, end, window
-                )  # a window whose first rows are late has no end
+                # A window whose first rows are late has no end.
+                self._buffer_change(key, end, window)
                 continue
             delay_ms = self._strategy.late_ms if window["ended"] else self._strategy.early_ms
             if delay_ms == 0:
@@ -165,15 +165,6 @@ class WindowUpdatesOperator(KeyedColumnOperator):
         if is_late and not any(end - 1 + lateness_ms > reached for end in ends):
             self._late.inc()
         backend.changed(key)
-
-    def _change(
-        self, state: list[Any], values: Sequence[tuple[Any, ...] | None], sign: int
-    ) -> None:
-        state[0] += sign
-        for number, (each, given) in enumerate(zip(self._accumulators, values, strict=True), 1):
-            if given is not None:
-                change = each.add if sign > 0 else each.retract
-                state[number] = change(state[number], given)
 
     # Time
 
