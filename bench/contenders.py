@@ -344,7 +344,7 @@ CASES = {
             "sql-parquet-filter",
             "sf",
             sizes=dict.fromkeys(
-                ("headrace-sql", "headrace-sql-batch", "spark-sql"), (8 * MILLION, 32 * MILLION)
+                ("headrace-sql", "headrace-sql-batch", "spark-sql"), (8 * MILLION, 64 * MILLION)
             ),
         ),
         Case("sql-python-row", "sr", sizes=_SQL_PYTHON_ROWS),

@@ -15,7 +15,8 @@ from pathlib import Path
 from bench import workload
 
 PYTHON_JOBS = ("sr", "sp")
-JOBS = ("sg", "st", "sf", *PYTHON_JOBS)
+STATELESS_JOBS = ("sf", *PYTHON_JOBS)
+JOBS = ("sg", "st", *STATELESS_JOBS)
 
 SINK_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "sg": ("k", "c", "s"),
