@@ -10,7 +10,7 @@ from headrace.common import Configuration
 from headrace.common.types import RowKind, row_of
 from headrace.sql.types import BIGINT, DOUBLE, INT, STRING, TimestampLtzType
 from headrace.table import EnvironmentSettings, TableEnvironment
-from headrace.table._connectors.connector import MetadataColumn
+from headrace.table._connectors.connector import MetadataField
 from tests.unit.table.harness import columns, copy, rows, sink, source, stream_into
 
 kafka = pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
@@ -42,7 +42,7 @@ def test_what_is_written_exactly_once_is_read(kafka_servers: str, name: str) -> 
     copy(given, sink("kafka", OF, write))
 
     of = (*OF, *columns(p=INT, at=TimestampLtzType(3)))
-    metadata = (MetadataColumn("p", "partition"), MetadataColumn("at", "timestamp"))
+    metadata = (MetadataField("p", "partition"), MetadataField("at", "timestamp"))
     read = options(kafka_servers, topic, format=name, **READ)
     read["scan.startup.mode"] = "earliest-offset"
     found = rows(source("kafka", of, read, metadata=metadata))

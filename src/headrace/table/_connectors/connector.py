@@ -15,8 +15,8 @@ from headrace.sql.rel import Columns
 
 
 @dataclass(frozen=True)
-class MetadataColumn:
-    """A column that a connector fills with its metadata of a row, under ``key``."""
+class MetadataField:
+    """A column of a table, and the key of the connector's metadata that it has."""
 
     name: str
     key: str
@@ -34,7 +34,7 @@ class TableRequest:
     name: str
     columns: Columns
     options: Mapping[str, str]
-    metadata: tuple[MetadataColumn, ...] = ()
+    metadata: tuple[MetadataField, ...] = ()
     primary_key: tuple[str, ...] = ()
     partition_keys: tuple[str, ...] = ()
     batch: bool = False

@@ -40,13 +40,12 @@ class PlanTexts:
         lowering = self._planner.lowering()
         sinks = self._planner.sinks(lowering)
         mode = lowering.mode if _CHANGELOG_MODE in details else None
-        rels = [sinks.plan(each).rel for each in inserts]
-        plans = [
-            explain_sink(each.target.full_name, rel, mode)
-            for each, rel in zip(inserts, rels, strict=True)
-        ]
+        planned = [sinks.plan(each) for each in inserts]
+        plans = [explain_sink(each.target.full_name, each.rel, mode) for each in planned]
         with self._env._job_apart():
-            sinks.add_all(inserts)
+            for each in planned:
+                sinks.add(each)
+            rels = [each.rel for each in planned]
             return self._text(plans, rels, self._env._list_sinks(), details)
 
     def _text(

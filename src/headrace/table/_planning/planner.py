@@ -42,12 +42,17 @@ class Planner:
 
     def add_sinks(self, inserts: Sequence[PlannedInsert]) -> list[str]:
         """Add sinks to a new job, and return the names of their tables."""
-        self.sinks(self.lowering()).add_all(inserts)
+        self._add(inserts, self.lowering())
         return [each.target.full_name for each in inserts]
 
     def attach(self, inserts: Sequence[PlannedInsert]) -> None:
         """Add sinks to the program; they share operators with its streams."""
-        self.sinks(self._shared()).add_all(inserts)
+        self._add(inserts, self._shared())
+
+    def _add(self, inserts: Sequence[PlannedInsert], lowering: Lowering) -> None:
+        sinks = self.sinks(lowering)
+        for plan in [sinks.plan(each) for each in inserts]:
+            sinks.add(plan)
 
     def stream_of(self, rel: Rel) -> tuple[DataStream, ChangelogMode]:
         """Return the rows of a plan, and which kinds they have.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headrace.common.changelog_mode import ChangelogMode
@@ -13,17 +12,17 @@ from headrace.errors import SqlValidationError
 from headrace.operators.columns.constraints import UpsertChangesSpec
 from headrace.operators.columns.materialize import UpsertMaterializerSpec
 from headrace.runtime.columns.selectors import ByColumns
-from headrace.sql import definitions
+from headrace.sql.definitions import MetadataColumn
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import Rel, Scan, arrow_schema, walk
 from headrace.sql.resolve.fitting import fitted
 from headrace.sql.resolve.tables import written_columns
 from headrace.sql.rules.conflicts import SinkChanges, sink_changes
-from headrace.table._connectors.connector import MetadataColumn, TableRequest
+from headrace.table._connectors.connector import MetadataField, TableRequest
 from headrace.table._connectors.registry import find_connector
 from headrace.table._planning.lowering.lowering import Lowering
 from headrace.table._planning.options import PlanningOptions
-from headrace.table._planning.targets import PlannedInsert
+from headrace.table._planning.targets import PlannedInsert, Target
 
 
 def required_of_result(rel: Rel) -> tuple[str, ...]:
@@ -41,6 +40,7 @@ def required_of_result(rel: Rel) -> tuple[str, ...]:
 class SinkPlan:
     """The rows of an INSERT with the columns of its table, and the sink."""
 
+    target: Target
     rel: Rel
     sink: Sink
     changes: SinkChanges
@@ -49,24 +49,18 @@ class SinkPlan:
 
 
 class TableSinks:
-    """Adds the sinks of tables to a job."""
+    """Plans the sinks of tables, and adds them to a job."""
 
     def __init__(self, lowering: Lowering, options: PlanningOptions) -> None:
         self._lowering = lowering
         self._options = options
 
-    def add_all(self, inserts: Sequence[PlannedInsert]) -> None:
-        """Write the rows of plans into their tables."""
-        for each in inserts:
-            self.add(each)
-
-    def add(self, insert: PlannedInsert) -> None:
+    def add(self, plan: SinkPlan) -> None:
         """Write the rows of a plan into its table."""
-        plan, name = self.plan(insert), insert.target.name
-        drops = self._options.drops_nulls
-        stream = self._lowering.lower_required(plan.rel, plan.required, name, drops)
-        uid = self._lowering.ids.of_sink(f"{insert.target.full_name} {plan.sink.locator}")
-        self._with_changes(stream, plan, name).sink_to(plan.sink).uid(uid)
+        target, drops = plan.target, self._options.drops_nulls
+        stream = self._lowering.lower_required(plan.rel, plan.required, target.name, drops)
+        uid = self._lowering.ids.of_sink(f"{target.full_name} {plan.sink.locator}")
+        self._with_changes(stream, plan).sink_to(plan.sink).uid(uid)
 
     def plan(self, insert: PlannedInsert) -> SinkPlan:
         """Return what an INSERT means for its table.
@@ -86,9 +80,9 @@ class TableSinks:
                 f"table {name!r} cannot be overwritten: its connector {identifier!r} only appends"
             )
         metadata = tuple(
-            MetadataColumn(each.name, each.key or each.name)
+            MetadataField(each.name, each.key or each.name)
             for each in definition.columns
-            if isinstance(each, definitions.MetadataColumn) and not each.virtual
+            if isinstance(each, MetadataColumn) and not each.virtual
         )
         if metadata and not connector.writes_metadata:
             raise SqlValidationError(
@@ -118,9 +112,9 @@ class TableSinks:
         required = tuple(
             each.name for each in columns if not each.type.nullable or each.name in key
         )
-        return SinkPlan(rel, sink, changes, key, required)
+        return SinkPlan(insert.target, rel, sink, changes, key, required)
 
-    def _with_changes(self, stream: DataStream, plan: SinkPlan, table: str) -> DataStream:
+    def _with_changes(self, stream: DataStream, plan: SinkPlan) -> DataStream:
         schema, changes = arrow_schema(plan.rel.columns), plan.changes
         if changes.materialized:
             keyed = stream.key_by(ByColumns(*plan.primary_key))
@@ -131,7 +125,7 @@ class TableSinks:
             columns = [*plan.primary_key, "", *(changes.upsert_key or ("",))]
             names = [each.name for each in plan.rel.columns]
             places = (str(names.index(each)) if each else "" for each in columns)
-            target = plan.sink.locator or table
+            target = plan.sink.locator or plan.target.name
             uid = self._lowering.ids.of_rows(plan.rel, "materialize", target, *places)
             return made.uid(uid)
         if changes.updates_before == "kept":

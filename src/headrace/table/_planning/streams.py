@@ -14,7 +14,7 @@ from headrace.errors import SqlValidationError
 from headrace.operators.columns.calc import CalcSpec
 from headrace.sql.constant_rows import ConstantRows
 from headrace.sql.rel import Columns, Rel, Scan, StreamRows, StreamScan, Values, arrow_schema
-from headrace.table._connectors.connector import MetadataColumn, TableRequest, TableSource
+from headrace.table._connectors.connector import MetadataField, TableRequest, TableSource
 from headrace.table._connectors.legacy_options import with_current_names
 from headrace.table._connectors.registry import find_connector
 from headrace.table._planning.options import PlanningOptions
@@ -111,7 +111,7 @@ class TableStreams:
                 scan.table[-1],
                 scan.fields,
                 options,
-                tuple(MetadataColumn(name, key) for name, key in scan.metadata),
+                tuple(MetadataField(name, key) for name, key in scan.metadata),
                 scan.primary_key,
                 scan.partitioned_by,
                 batch=self._batch,

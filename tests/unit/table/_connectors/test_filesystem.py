@@ -28,7 +28,7 @@ from headrace.sql.types import (
     TimeType,
 )
 from headrace.table import EnvironmentSettings, TableEnvironment
-from headrace.table._connectors.connector import MetadataColumn
+from headrace.table._connectors.connector import MetadataField
 from tests.unit.table.harness import columns, copy, rows, sink, source
 
 TWO = columns(a=BIGINT, b=STRING)
@@ -79,7 +79,7 @@ def test_metadata_of_files(tmp_path: Path) -> None:
     file.write_text("1\n")
     of = columns(a=INT, p=STRING, n=STRING, s=BIGINT, t=TimestampLtzType(3))
     keys = zip("pnst", ("path", "name", "size", "modification-time"), strict=True)
-    metadata = tuple(MetadataColumn(name, f"file.{key}") for name, key in keys)
+    metadata = tuple(MetadataField(name, f"file.{key}") for name, key in keys)
 
     options = {"path": str(tmp_path), "format": "csv"}
     (row,) = rows(source("filesystem", of, options, metadata=metadata))

@@ -17,7 +17,7 @@ from headrace.sql.types import (
     STRING,
     TimestampLtzType,
 )
-from headrace.table._connectors.connector import MetadataColumn, TableRequest
+from headrace.table._connectors.connector import MetadataField, TableRequest
 from headrace.table._formats.moments import read_time_ms
 
 METADATA = {
@@ -37,7 +37,7 @@ class FileColumns:
     """
 
     columns: Columns
-    metadata: tuple[MetadataColumn, ...] = ()
+    metadata: tuple[MetadataField, ...] = ()
     partition_keys: tuple[str, ...] = ()
     default_partition: str = ""
 

@@ -9,7 +9,7 @@ from typing import Any
 from headrace.errors import SqlValidationError
 from headrace.sql.rel import Column, Columns
 from headrace.sql.types import BIGINT, BYTES, INT, STRING, MapType, SqlType, TimestampLtzType
-from headrace.table._connectors.connector import MetadataColumn, TableRequest
+from headrace.table._connectors.connector import MetadataField, TableRequest
 from headrace.table._connectors.kafka.options import (
     FORMAT,
     KEY_FIELDS,
@@ -46,7 +46,7 @@ class MessageParts:
     """
 
     columns: Columns
-    metadata: tuple[MetadataColumn, ...]
+    metadata: tuple[MetadataField, ...]
     key: TableFormat | None
     value: TableFormat
     key_columns: tuple[str, ...]

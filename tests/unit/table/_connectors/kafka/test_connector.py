@@ -13,7 +13,7 @@ from headrace.common.types import Row, RowKind, row_of
 from headrace.connector import DeliveryGuarantee
 from headrace.errors import DecodeError, SqlValidationError
 from headrace.sql.types import BIGINT, BYTES, INT, STRING, MapType, TimestampLtzType
-from headrace.table._connectors.connector import MetadataColumn, TableRequest
+from headrace.table._connectors.connector import MetadataField, TableRequest
 from headrace.table._connectors.kafka.connector import KafkaConnector, UpsertKafkaConnector
 from tests.connectors.fake_kafka import BROKERS, Broker, FakeClients, Log
 from tests.unit.table.harness import columns, rows
@@ -69,7 +69,7 @@ def test_keys_values_and_metadata(log: Log) -> None:
         "key.fields-prefix": "k_",
         "value.fields-include": "EXCEPT_KEY",
     }
-    metadata = tuple(MetadataColumn(name, key) for name, key in keys.items())
+    metadata = tuple(MetadataField(name, key) for name, key in keys.items())
     found = read(options, of, metadata=metadata)
     at = datetime(1970, 1, 1, 0, 0, 0, 5000, UTC)
     assert tuple(found[0]) == (7, "x", "t", 0, 0, at, [("h", b"2")], "CreateTime")
@@ -107,7 +107,7 @@ def written(connector: KafkaConnector, given: list[Row], **request: Any) -> list
 def test_rows_are_written_with_keys_headers_and_timestamps() -> None:
     options = TO | {"format": "json", "key.format": "json", "key.fields": "a"}
     of = (*TWO, *columns(t=TimestampLtzType(3), h=MapType(STRING, BYTES)))
-    metadata = (MetadataColumn("t", "timestamp"), MetadataColumn("h", "headers"))
+    metadata = (MetadataField("t", "timestamp"), MetadataField("h", "headers"))
     at = datetime(1970, 1, 1, 0, 0, 0, 5000, UTC)
     row = row_of(("a", "b", "t", "h"), [1, "x", at, [("n", b"v")]])
     options |= {"sink.partitioner": "fixed"}
