@@ -10,39 +10,27 @@ from headrace.common.configuration import Configuration
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.errors import SqlValidationError
-from headrace.sql.aggregates.table import AGGREGATES, find_aggregate
 from headrace.sql.catalog.objects import (
-    CatalogDescription,
-    CatalogFunction,
     CatalogTable,
     PlanView,
     kind_of,
 )
 from headrace.sql.parsing import parse_path
-from headrace.sql.refusals import refuse
+from headrace.table._api.environment_functions import EnvironmentFunctions
+from headrace.table._api.environment_names import EnvironmentNames
 from headrace.table._api.values import table_of_trees
-from headrace.table._catalogs.catalog import Catalog
-from headrace.table._catalogs.objects import CatalogDescriptor
 from headrace.table._expressions.trees import tree_of
-from headrace.table._functions.wrappers import UserDefinedFunctionWrapper
 from headrace.table._planning.elements import rows_of_elements, rows_of_frame
 from headrace.table._planning.session import SqlSession
 from headrace.table._stream_conversions import StreamConversions
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.explain_detail import ExplainDetail
 from headrace.table.expression import Expression
-from headrace.table.module import ModuleEntry
 from headrace.table.statement_set import StatementSet
 from headrace.table.table import PROCESS_TABLE_FUNCTIONS, Table
 from headrace.table.table_config import TableConfig
 from headrace.table.table_descriptor import TableDescriptor
 from headrace.table.table_result import TableResult
-from headrace.table.udf import (
-    ImperativeAggregateFunction,
-    TableAggregateFunction,
-    udaf,
-    udtaf,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,13 +39,11 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 
-_JAVA = "there is no JVM that has the class"
 _PLANS = "plans are not stored: state is found by ids of what operators compute"
 _MODELS = "models are not supported"
-_MODULES = "there is one module of functions: Flink's"
 
 
-class TableEnvironment:
+class TableEnvironment(EnvironmentNames, EnvironmentFunctions):
     """Runs statements over tables, in a stream or in a batch."""
 
     def __init__(self, session: SqlSession) -> None:
@@ -207,171 +193,12 @@ class TableEnvironment:
         catalogs.drop_relation(path, kind, temporary=temporary)
         return True
 
-    # Functions of users
-
-    def create_temporary_function(self, path: str, function: UserDefinedFunctionWrapper) -> None:
-        """Register what ``udf`` or ``udtf`` returned, under a name in the current database."""
-        made = CatalogFunction(implementation=_checked(function))
-        self._session.catalogs.create_function(_path(path), made, temporary=True)
-
-    def create_temporary_system_function(
-        self, name: str, function: UserDefinedFunctionWrapper
-    ) -> None:
-        """Register what ``udf`` or ``udtf`` returned, under a name that hides built-in ones."""
-        if find_aggregate(name) is not None:
-            refuse(f"a function in place of the aggregate function {name.upper()}")
-        made = CatalogFunction(implementation=_checked(function))
-        self._session.catalogs.create_function((name,), made, temporary=True, system=True)
-
-    def drop_temporary_function(self, path: str) -> bool:
-        """Drop a temporary function; return whether there was one."""
-        return self._session.catalogs.drop_function(_path(path), temporary=True, if_exists=True)
-
-    def drop_temporary_system_function(self, name: str) -> bool:
-        """Drop a temporary system function; return whether there was one."""
-        return self._session.catalogs.drop_function(
-            (name,), temporary=True, system=True, if_exists=True
-        )
-
-    def drop_function(self, path: str) -> bool:
-        """Drop a function of a catalog; return whether there was one."""
-        return self._session.catalogs.drop_function(_path(path), if_exists=True)
-
-    # Names
-
-    def list_catalogs(self) -> list[str]:
-        """Return the names of the catalogs."""
-        return self._session.catalogs.registry.names()
-
-    def list_databases(self) -> list[str]:
-        """Return the names of the current catalog's databases."""
-        return self._session.catalogs.databases()
-
-    def list_tables(self) -> list[str]:
-        """Return the names of the current database's tables and views."""
-        return self._session.catalogs.relations()
-
-    def list_views(self) -> list[str]:
-        """Return the names of the current database's views."""
-        return self._listed("view", temporary_only=False)
-
-    def list_temporary_tables(self) -> list[str]:
-        """Return the names of temporary tables and views."""
-        return self._listed(None, temporary_only=True)
-
-    def list_temporary_views(self) -> list[str]:
-        """Return the names of temporary views."""
-        return self._listed("view", temporary_only=True)
-
-    def _listed(self, kind: str | None, *, temporary_only: bool) -> list[str]:
-        catalogs, names = self._session.catalogs, []
-        for name in catalogs.relations():
-            found = catalogs.relation((name,))
-            if (kind is None or kind_of(found.relation) == kind) and (
-                found.temporary or not temporary_only
-            ):
-                names.append(name)
-        return names
-
-    def list_functions(self) -> list[str]:
-        """Return the names of all functions."""
-        from headrace.sql.functions.table import names
-
-        built_in = {each for each in (*names(), *AGGREGATES) if each.isidentifier()}
-        return sorted(built_in.union(self.list_user_defined_functions()))
-
-    def list_user_defined_functions(self) -> list[str]:
-        """Return the names of the functions of users."""
-        return self._session.catalogs.functions()
-
-    def list_modules(self) -> list[str]:
-        """Return the names of the modules: core."""
-        return ["core"]
-
-    def list_full_modules(self) -> list[ModuleEntry]:
-        """Return the modules: core, which is used."""
-        return [ModuleEntry(name, True) for name in self.list_modules()]
-
-    def use_modules(self, *module_names: str) -> None:
-        """Check the names of modules, of which there is only core.
-
-        Raises:
-            SqlValidationError: a name occurs twice, or there is no such module.
-            UnsupportedError: there are no names.
-        """
-        if not module_names:
-            refuse("the functions of no module")
-        for place, name in enumerate(module_names):
-            if name in module_names[:place]:
-                raise SqlValidationError(f"Module {name!r} appears more than once")
-            if name not in self.list_modules():
-                raise SqlValidationError(f"No module with name {name!r} exists")
-
-    def get_current_catalog(self) -> str:
-        """Return the name of the current catalog."""
-        return self._session.catalogs.current_catalog
-
-    def use_catalog(self, catalog_name: str) -> None:
-        """Make a catalog the current one."""
-        self._session.catalogs.use_catalog(catalog_name)
-
-    def get_current_database(self) -> str:
-        """Return the name of the current database."""
-        return self._session.catalogs.current_database
-
-    def use_database(self, database_name: str) -> None:
-        """Make a database the current one."""
-        self._session.catalogs.use_database((database_name,))
-
     def get_config(self) -> TableConfig:
         """Return the options."""
         return TableConfig(self._session.env._configuration)
 
-    # Catalogs
-
-    def create_catalog(self, catalog_name: str, catalog_descriptor: CatalogDescriptor) -> None:
-        """Create a catalog, as CREATE CATALOG does."""
-        self._session.run(catalog_descriptor._statement(catalog_name))
-
-    def register_catalog(self, catalog_name: str, catalog: Catalog) -> None:
-        """Add a catalog of another environment."""
-        given = CatalogDescription()  # its options are those of the other environment
-        self._session.catalogs.registry.register(catalog_name, catalog._catalog, given)
-
-    def get_catalog(self, catalog_name: str) -> Catalog | None:
-        """Return a catalog; None: it does not exist."""
-        found = self._session.catalogs.registry.find(catalog_name)
-        return None if found is None else Catalog(found, catalog_name)
-
-    # What functions of users need
-
-    def add_python_file(self, file_path: str) -> None:
-        """Add a .py file, a folder, or a .zip, .whl or .egg file that functions can import from."""
-        self._session.env.add_python_file(file_path)
-
-    def set_python_requirements(
-        self, requirements_file_path: str, requirements_cache_dir: str | None = None
-    ) -> None:
-        """Install a requirements file with pip for the functions, before they run.
-
-        With ``requirements_cache_dir``, pip installs only from the package files in that folder.
-        """
-        self._session.env.set_python_requirements(requirements_file_path, requirements_cache_dir)
-
-    def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """Extract an archive into the functions' working directory.
-
-        The subfolder has the name ``target_dir``, or the name of the archive file.
-        """
-        self._session.env.add_python_archive(archive_path, target_dir)
-
     # Refused
 
-    create_java_function = unsupported_method(_JAVA)
-    create_java_temporary_function = unsupported_method(_JAVA)
-    create_java_temporary_system_function = unsupported_method(_JAVA)
-    load_module = unsupported_method(_MODULES)
-    unload_module = unsupported_method(_MODULES)
     list_materialized_tables = unsupported_method("materialized tables are not supported")
     list_models = unsupported_method(_MODELS)
     list_temporary_models = unsupported_method(_MODELS)
@@ -383,22 +210,6 @@ class TableEnvironment:
     load_plan = unsupported_method(_PLANS)
     compile_plan_sql = unsupported_method(_PLANS)
     execute_plan = unsupported_method(_PLANS)
-
-
-def _path(text: str) -> tuple[str, ...]:
-    """Return the names of a function's path; a single name may be a word of the grammar."""
-    return (text,) if text.isidentifier() else parse_path(text)
-
-
-def _checked(function: object) -> UserDefinedFunctionWrapper:
-    if isinstance(function, TableAggregateFunction):
-        function = udtaf(function)
-    elif isinstance(function, ImperativeAggregateFunction):
-        function = udaf(function)
-    if not isinstance(function, UserDefinedFunctionWrapper):
-        raise TypeError(f"a function is what udf() or udtf() returns, not {function!r}")
-    function._definition()
-    return function
 
 
 def _settings_of(configuration: Configuration) -> EnvironmentSettings:
