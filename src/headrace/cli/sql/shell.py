@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -148,7 +149,8 @@ class SqlShell:
         running = self._session.jobs.running()
         if running:
             names = ", ".join(job.name for job in running)
-            self._err.print(f"stopping jobs of this session: {names}", highlight=False)
+            with contextlib.suppress(OSError):  # of a terminal that was closed
+                self._err.print(f"stopping jobs of this session: {names}", highlight=False)
         for job in running:
             job.suspend()
 
