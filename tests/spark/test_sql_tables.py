@@ -135,7 +135,7 @@ def test_what_is_not_exactly_once_is_refused(spark: SparkSession) -> None:
     with pytest.raises(UnsupportedError, match="Spark's catalog is not made"):
         env.execute_sql("CREATE TABLE s.shop.other (n INT) WITH ('connector' = 'print')")
     for name in ("given`` WHERE n > 0", "given; DROP TABLE shop.given"):
-        with pytest.raises(CatalogError, match="DROP|WHERE"):
+        with pytest.raises(CatalogError, match=r"DROP|WHERE"):
             env.execute_sql(f"SELECT * FROM s.shop.`{name}`")
     with pytest.raises(CatalogError, match="given"):
         env.execute_sql("SELECT * FROM s.shop.givn")

@@ -19,7 +19,7 @@ import pytest
 
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
-from headrace.connector import Budget, Source
+from headrace.connector import Budget, Source, SplitRange
 from headrace.datastream.connectors.file_system import (
     FileEnumeratorProvider,
     FileSource,
@@ -342,12 +342,13 @@ def test_a_file_that_became_shorter_is_no_shorter_input(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1, 2, 3]}), table)
     of_lines = text_source(lines).build()
     of_rows = FileSource.for_bulk_file_format(ParquetFormat(), str(table)).build()
-    planned = []
+    planned: list[SplitRange] = []
     for source in (of_lines, of_rows):
         enumerator = source.enumerator("")
         start = enumerator.initial(START_MS)
         progress = enumerator.advance(start, Budget(10, 1 << 20), START_MS, frozenset())
-        planned += enumerator.ranges(start, dict(progress.finished), frozenset(progress.finished))
+        ends: dict[str, Any] = {**progress.finished}
+        planned += enumerator.ranges(start, ends, frozenset(ends))
     lines.write_text("one\n")
     pq.write_table(pa.table({"a": [1, 2]}), table)
 
