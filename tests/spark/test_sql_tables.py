@@ -55,6 +55,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> SparkSession:
         "CREATE TABLE shop.parts (n INT, k STRING) USING parquet PARTITIONED BY (k)"
         f" LOCATION '{folder}/parts'"
     )
+    session.sql(
+        "CREATE TABLE shop.texts (n INT, s STRING) USING csv"
+        f" OPTIONS (sep '|', header true, nullValue 'none') LOCATION '{folder}/texts'"
+    )
+    session.sql(
+        "CREATE TABLE shop.nested (`a b` STRUCT<`c.d`: INT, e: ARRAY<STRUCT<`f g`: STRING>>>)"
+        f" USING json LOCATION '{folder}/nested'"
+    )
     session.sql("CREATE VIEW shop.v AS SELECT n + 1 AS n FROM shop.given")
     return session
 
@@ -79,6 +87,23 @@ def test_tables_of_spark_are_read_and_written(spark: SparkSession, batch: bool) 
     spark.catalog.refreshTable("shop.made")
     assert spark.table("shop.made").count() == before + 1
     assert collected(env, "SELECT * FROM s.shop.made")[0] == (8, *ROW[1:])
+
+
+def test_files_are_written_with_the_options_of_their_table(spark: SparkSession) -> None:
+    env = environment(batch=False)
+    env.execute_sql("INSERT INTO s.shop.texts VALUES (1, 'a|b'), (2, CAST(NULL AS STRING))").wait()
+    spark.catalog.refreshTable("shop.texts")
+    assert {tuple(row) for row in spark.table("shop.texts").collect()} == {(1, "a|b"), (2, None)}
+    assert sorted(collected(env, "SELECT * FROM s.shop.texts")) == [(1, "a|b"), (2, None)]
+
+
+def test_any_names(spark: SparkSession) -> None:
+    env = environment(batch=True)
+    env.execute_sql(
+        "INSERT INTO s.shop.nested SELECT CAST(ROW(1, ARRAY[ROW('x')]) AS"
+        " ROW<`c.d` INT, e ARRAY<ROW<`f g` STRING>>>)"
+    ).wait()
+    assert collected(env, "SELECT `a b`.`c.d`, `a b`.e[1].`f g` FROM s.shop.nested") == [(1, "x")]
 
 
 def test_a_catalog_of_spark_is_there_again_in_a_later_session(
@@ -109,6 +134,9 @@ def test_what_is_not_exactly_once_is_refused(spark: SparkSession) -> None:
         env.execute_sql("INSERT INTO s.shop.v VALUES (1)")
     with pytest.raises(UnsupportedError, match="Spark's catalog is not made"):
         env.execute_sql("CREATE TABLE s.shop.other (n INT) WITH ('connector' = 'print')")
+    for name in ("given`` WHERE n > 0", "given; DROP TABLE shop.given"):
+        with pytest.raises(CatalogError, match=r"DROP|WHERE"):
+            env.execute_sql(f"SELECT * FROM s.shop.`{name}`")
     with pytest.raises(CatalogError, match="given"):
         env.execute_sql("SELECT * FROM s.shop.givn")
     changes = "SELECT COUNT(*), s, MAX(p), MAX(ts), MAX(d), ARRAY['a'] FROM s.shop.given GROUP BY s"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import contextlib
 import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from rich.text import Text
 from headrace.cli.sql.results import ChangelogView, TableView, print_as_they_come, show_live
 from headrace.common._options import catalogue as options
 from headrace.common._options.table import MAX_TABLE_ROWS, RESULT_MODE, VERBOSE
+from headrace.common.completable_future import CompletableFuture
 from headrace.datastream._build.call_site import at_statement
 from headrace.errors import HeadraceError, SqlValidationError
 from headrace.sql import statements as parsed
@@ -39,8 +40,7 @@ _OF_INIT = (parsed.Query, parsed.Insert, parsed.StatementSet, parsed.BeginStatem
 class SqlShell:
     """Runs statements in one environment.
 
-    ``interactive``: a person reads the results in a terminal, so queries are shown as they change,
-    and jobs of INSERTs that fail are reported immediately.
+    ``interactive``: a person reads the results in a terminal, so queries are shown as they change.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class SqlShell:
         self._err = err
         self._interactive = interactive
         self._file = "<sql>"
-        self._jobs: list[StartedJob] = []
+        self._watches: list[CompletableFuture[bool]] = []
 
     def run_all(self, pieces: Sequence[Piece], *, init: bool = False, file: str = "<sql>") -> bool:
         """Run statements until one fails; return False if one has failed.
@@ -128,14 +128,12 @@ class SqlShell:
     # Jobs
 
     def _watch(self, job: StartedJob) -> None:
-        """Have the failure of a job printed: at once, or when jobs are waited for."""
-        self._jobs.append(job)
-        if self._interactive:
-            threading.Thread(target=self._wait_for, args=(job,), daemon=True).start()
+        """Have the failure of a job printed at once: others may run for ever."""
+        self._watches.append(CompletableFuture.run_in_thread(lambda: self._wait_for(job)))
 
     def wait_for_jobs(self) -> bool:
         """Wait for the jobs that INSERTs have started; return False if one has failed."""
-        return all([self._wait_for(job) for job in self._jobs])
+        return all([watch.result() for watch in self._watches])
 
     def _wait_for(self, job: StartedJob) -> bool:
         try:
@@ -151,7 +149,8 @@ class SqlShell:
         running = self._session.jobs.running()
         if running:
             names = ", ".join(job.name for job in running)
-            self._err.print(f"stopping jobs of this session: {names}", highlight=False)
+            with contextlib.suppress(OSError):  # of a terminal that was closed
+                self._err.print(f"stopping jobs of this session: {names}", highlight=False)
         for job in running:
             job.suspend()
 

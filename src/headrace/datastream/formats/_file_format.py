@@ -59,10 +59,11 @@ class FileFormat(ABC):
         ignore what is after it, so that the same micro-batches are planned again.
         """
 
-    def align(self, path: str, position: int, extent: int) -> int:
+    def align(self, path: str, position: int, extent: int, start: int = 0) -> int:
         """Return the first record start at or after ``position``, at most ``extent``.
 
         The enumerator calls it with a position chosen by size, to end a micro-batch there.
+        ``start``: where a record starts before it.
         """
         return min(position, extent)
 

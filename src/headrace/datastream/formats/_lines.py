@@ -17,7 +17,7 @@ from headrace.common._storage.locations import is_url, open_file, stat_file
 from headrace.connector import BadRecord, Chunk
 from headrace.datastream.formats._file_format import CHUNK_RECORDS, FileFormat, FileStats
 from headrace.datastream.formats._json_text import json_parser, parse_all
-from headrace.errors import PlanError
+from headrace.errors import JobError, PlanError
 
 RUN_BYTES = 1 << 18
 BLOCK_BYTES = 1 << 20
@@ -87,6 +87,8 @@ def line_runs(
         hint = RUN_BYTES if end is None else min(RUN_BYTES, end - position - 1)
         lines = file.readlines(hint) if hint else [line for line in (file.readline(),) if line]
         if not lines:
+            if end is not None:
+                raise _shorter(file, position, end)
             return
         after = position + sum(map(len, lines))
         if extent is not None and after > extent:
@@ -101,12 +103,20 @@ def line_blocks(file: IO[bytes], start: int, end: int, extent: int) -> Iterator[
     while position < end:
         block = file.read(min(BLOCK_BYTES, end - position))
         if not block:
-            return
+            raise _shorter(file, position, end)
         if not block.endswith(b"\n"):
             block += file.readline()
         after = position + len(block)
         yield position, block if after <= extent else block[: extent - position]
         position = after
+
+
+def _shorter(file: IO[bytes], position: int, end: int) -> JobError:
+    return JobError(
+        f"a file ends at byte {position}, and had at least {end} bytes when it was listed",
+        where={"file": str(getattr(file, "name", ""))},
+        hint="do not change input files; move complete files into the folder",
+    )
 
 
 def _first_line(file: IO[bytes], start: int, end: int | None) -> int:
@@ -184,7 +194,7 @@ class StreamFormat(FileFormat):
         mean = len(sample) / lines if lines else max(float(len(sample)), 1.0)
         return FileStats(extent, mean, 1.0, splittable=self.is_splittable(path))
 
-    def align(self, path: str, position: int, extent: int) -> int:
+    def align(self, path: str, position: int, extent: int, start: int = 0) -> int:
         """Return the first line start at or after ``position``, at most ``extent``."""
         if position <= 0 or position >= extent:
             return min(position, extent)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
+from headrace.runners.spark.query.appended import FORMATS
 from headrace.runners.spark.startup.session import get_session
 
 _PARTITIONING = "# Partition Information"
 _DETAILS = "# Detailed Table Information"
+_NO_OPTIONS = ("path", "serialization.format")
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,7 @@ class SparkTable:
     """A table: its name in Spark, its schema as Spark's JSON, and how it is stored.
 
     ``ddl``: the schema as Spark reads it. ``provider``: such as ``parquet``; empty for a view.
+    ``options``: those of its files, such as the delimiter of ``csv``.
     """
 
     name: str
@@ -29,6 +34,7 @@ class SparkTable:
     location: str = ""
     partitioned_by: tuple[str, ...] = ()
     is_bucketed: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
 
 
 class SparkTables:
@@ -61,23 +67,29 @@ class SparkTables:
             return None  # there is no such database
         schema = self._spark.table(full).schema
         details = self._details(full)
-        ddl = ", ".join(
-            f"{_quoted(each.name)} {each.dataType.simpleString()}" for each in schema.fields
-        )
+        ddl = ", ".join(f"{_quoted(each.name)} {_ddl(each.dataType)}" for each in schema.fields)
+        provider = "" if details.get("Type") == "VIEW" else details.get("Provider", "").lower()
         return SparkTable(
             full,
             schema.jsonValue(),
             ddl,
-            "" if details.get("Type") == "VIEW" else details.get("Provider", "").lower(),
+            provider,
             details.get("Location", ""),
             tuple(details[_PARTITIONING].split("\n")) if _PARTITIONING in details else (),
             "Num Buckets" in details,
+            self._options(full) if provider in FORMATS else {},
         )
 
     def rows(self, name: str) -> DataFrame:
         """Return the rows that a table has now, by its full name."""
         self._spark.catalog.refreshTable(name)
         return self._spark.table(name)
+
+    def _options(self, name: str) -> dict[str, str]:
+        """Return the options of CREATE TABLE for the files of a table."""
+        (row,) = self._spark.sql(f"DESCRIBE TABLE EXTENDED {name} AS JSON").collect()
+        found = json.loads(row.json_metadata).get("storage_properties", {})
+        return {key: value for key, value in found.items() if key not in _NO_OPTIONS}
 
     def _details(self, name: str) -> dict[str, str]:
         """Return what DESCRIBE EXTENDED says of a table; its partition columns are lines."""
@@ -93,6 +105,19 @@ class SparkTables:
             elif key and part == _DETAILS:
                 found[key] = value
         return found
+
+
+def _ddl(kind: DataType) -> str:
+    """Return a type as Spark reads it; ``simpleString`` does not quote names."""
+    match kind:
+        case ArrayType():
+            return f"ARRAY<{_ddl(kind.elementType)}>"
+        case MapType():
+            return f"MAP<{_ddl(kind.keyType)}, {_ddl(kind.valueType)}>"
+        case StructType():
+            fields = [f"{_quoted(each.name)}: {_ddl(each.dataType)}" for each in kind.fields]
+            return f"STRUCT<{', '.join(fields)}>"
+    return kind.simpleString()
 
 
 def _quoted(name: str) -> str:

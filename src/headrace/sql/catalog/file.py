@@ -6,6 +6,7 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from io import TextIOWrapper
 
 from headrace.errors import CatalogError, HeadraceError
@@ -49,7 +50,8 @@ def _local(path: str) -> str:
         path = "/" + path.removeprefix("file:").lstrip("/")
     if "://" in path:
         raise CatalogError(f"a catalog is in a file of this machine, not at {path}")
-    return os.path.abspath(path)
+    # Not the link: it would be replaced by a file, and its lock is not that of the file.
+    return os.path.realpath(path)
 
 
 class FileCatalog(Catalog):
@@ -152,12 +154,13 @@ class FileCatalog(Catalog):
     def _replace(self, text: str) -> None:
         made = f"{self._path}.{os.getpid()}.tmp"
         try:
-            with open(made, "w", encoding="utf-8") as file:
+            mode = 0o666 if self._version is None else os.stat(self._path).st_mode & 0o777
+            with open(made, "w", encoding="utf-8", opener=partial(os.open, mode=mode)) as file:
+                if self._version is not None:
+                    os.fchmod(file.fileno(), mode)  # whatever the umask is
                 file.write(_HEADER + "\n" + text)
                 file.flush()
                 os.fsync(file.fileno())
-            if self._version is not None:
-                os.chmod(made, os.stat(self._path).st_mode & 0o777)
             os.replace(made, self._path)
         except OSError as error:
             raise self._error(f"cannot be written: {error}") from None

@@ -91,9 +91,17 @@ class TableFormat(ABC):
         """Return the rows of the lines of a text; an index is that of a line."""
         return self.decode(split_lines(lines))
 
-    def is_complete(self, block: bytes) -> bool:
-        """Return whether no value goes on after a block of lines."""
-        return True
+    @property
+    def may_span_lines(self) -> bool:
+        """Whether a value in a file of lines may have several of them."""
+        return False
+
+    def is_open(self, lines: bytes, opened: bool = False) -> bool:
+        """Return whether a value goes on after some lines.
+
+        ``opened``: whether one goes on from the lines before.
+        """
+        return False
 
     @abstractmethod
     def encode(self, columns: Sequence[Sequence[Any]], kinds: Sequence[int] | None) -> list[bytes]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import time
 from pathlib import Path
 
 import pytest
@@ -163,6 +165,23 @@ def test_the_failure_of_a_job_is_told_once(session: Session) -> None:
     assert "has failed" in session.err and "Traceback" not in session.err
 
 
+def test_the_failure_of_a_job_is_told_while_another_one_runs(session: Session) -> None:
+    assert session.run(
+        """
+        CREATE TABLE s (a INT) WITH ('connector' = 'datagen', 'rows-per-second' = '10');
+        CREATE TABLE t (a INT) WITH ('connector' = 'blackhole');
+        INSERT INTO t SELECT a FROM s;
+        INSERT INTO t SELECT CAST(a AS INT) FROM (VALUES ('x')) AS v(a);
+        """
+    )
+    deadline = time.monotonic() + 30
+    while "[ERROR]" not in session.err and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert "has failed" in session.err and len(session.env._session.jobs.running()) == 1
+    session.shell.stop_jobs()
+    assert not session.shell.wait_for_jobs()
+
+
 def test_jobs_that_run_are_stopped_at_the_end(session: Session) -> None:
     assert session.run(
         """
@@ -174,6 +193,24 @@ def test_jobs_that_run_are_stopped_at_the_end(session: Session) -> None:
     session.shell.stop_jobs()
     assert session.env._session.jobs.running() == []
     assert "stopping jobs of this session: insert-into_" in session.err
+
+
+class ClosedTerminal(io.StringIO):
+    def write(self, text: str) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+
+def test_jobs_are_stopped_though_the_terminal_was_closed(session: Session) -> None:
+    assert session.run(
+        """
+        CREATE TABLE s (a INT) WITH ('connector' = 'datagen', 'rows-per-second' = '10');
+        CREATE TABLE t (a INT) WITH ('connector' = 'blackhole');
+        INSERT INTO t SELECT a FROM s;
+        """
+    )
+    session.errors.file = ClosedTerminal()
+    session.shell.stop_jobs()
+    assert session.env._session.jobs.running() == []
 
 
 @pytest.mark.parametrize("statement", ["SELECT 1", "INSERT INTO t SELECT 1", "BEGIN STATEMENT SET"])

@@ -143,6 +143,16 @@ def test_a_failed_change_writes_nothing(path: Path) -> None:
     assert session.names() == ["t"]
 
 
+def test_a_link_stays_a_link(path: Path) -> None:
+    path.with_name("link").symlink_to(path)
+    first, other = Session(path), Session(path.with_name("link"))
+    first(SOURCE)
+    other("CREATE VIEW v AS SELECT 1 AS n")
+    assert path.with_name("link").is_symlink()
+    assert first.names() == other.names() != []
+    assert not path.with_name("link.lock").exists()
+
+
 def test_a_file_keeps_its_mode(path: Path) -> None:
     session = Session(path)
     session("CREATE TABLE t (a INT)")

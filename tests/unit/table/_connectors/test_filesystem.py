@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Iterator
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +17,7 @@ from headrace.common import Configuration
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.types import row_of
 from headrace.connector import CommitterContext, WriterContext
+from headrace.datastream.formats._parquet.batches import BatchReader
 from headrace.errors import DecodeError, SqlValidationError
 from headrace.sql.types import (
     BIGINT,
@@ -29,6 +33,7 @@ from headrace.sql.types import (
 )
 from headrace.table import EnvironmentSettings, TableEnvironment
 from headrace.table._connectors.connector import MetadataField
+from headrace.table._connectors.filesystem.connector import TableFileSource
 from tests.unit.table.harness import columns, copy, rows, sink, source
 
 TWO = columns(a=BIGINT, b=STRING)
@@ -168,6 +173,31 @@ def test_a_quoted_field_may_have_line_ends(tmp_path: Path) -> None:
     assert [*map(tuple, found)] == [(1, "a\nb"), (2, "c"), (3, "\n\n")]
 
 
+@pytest.mark.parametrize("size", [1, 7, 100, 1000])
+def test_a_file_is_cut_only_between_records(tmp_path: Path, size: int) -> None:
+    path = tmp_path / "x.csv"
+    plain = [f'{number},"text {number}"' for number in range(9_000)]  # more than a sample
+    ends = [f'{number},"a\nb,""c""\n{number}"' for number in range(9_000, 9_100)]
+    path.write_text("\n".join(['1,5" pipe', *plain, *ends]))
+    read = source("filesystem", TWO, {"path": str(path), "format": "csv"}).source
+    assert isinstance(read, TableFileSource)
+    form, extent = read.format, path.stat().st_size
+    whole = [row for chunk in form.read(str(path), 0, extent, extent) for row in chunk.values]
+    assert len(whole) == 9_101 and whole[-1].b == 'a\nb,"c"\n9099'
+
+    start = form.align(str(path), extent - 3_000, extent)
+    cuts = [0, start, *form.cuts(str(path), start, extent, size), extent]
+    found = [
+        row
+        for at, to in pairwise(cuts)
+        for chunk in form.read(str(path), at, to, extent)
+        for row in chunk.values
+    ]
+    assert found == whole
+    inside = form.align(str(path), start + 1, extent, start)
+    assert inside in (*form.cuts(str(path), start, extent, 1), extent)
+
+
 def test_debezium_files_are_a_changelog(tmp_path: Path) -> None:
     old, new = '{"a":1,"b":"x"}', '{"a":1,"b":"y"}'
     (tmp_path / "x.json").write_text(
@@ -229,3 +259,23 @@ def test_a_table_of_parquet_is_read_once_by_queries_that_filter_and_that_do_not(
         counts = {row[0]: (row[1], row[2]) for row in found}
     assert counts == {"a": (20_000, 0), "b": (5_000, 1), None: (5_000, 2)}
     assert env.explain_sql(query).count("Source t [uid=") == 1
+
+
+def test_rows_of_parquet_are_read_after_an_error_of_the_storage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pq.write_table(pa.table({"a": [*range(1000)], "b": ["x"] * 1000}), tmp_path / "x.parquet")
+    read = BatchReader.read
+    failed: list[bool] = []
+
+    def fails_once(self: BatchReader, path: str, start: int, end: int) -> Iterator[Any]:
+        if failed:
+            yield from read(self, path, start, end)
+            return
+        failed.append(True)
+        yield next(read(self, path, start, end)).slice(0, 10)
+        raise OSError("the connection was reset")
+
+    monkeypatch.setattr(BatchReader, "read", fails_once)
+    found = rows(source("filesystem", TWO, {"path": str(tmp_path), "format": "parquet"}))
+    assert failed and [row.a for row in found] == [*range(1000)]

@@ -101,7 +101,8 @@ class FilePlanner:
             return extent
         units = min(records * stats.units_per_record, size_bytes / stats.bytes_per_unit)
         try:
-            return self.format.align(path, min(start + max(int(units), 1), extent), extent)
+            end = min(start + max(int(units), 1), extent)
+            return self.format.align(path, end, extent, start)
         except FileNotFoundError:
             raise vanished(path) from None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace.common._storage.locations import open_file
@@ -46,6 +47,10 @@ class BatchReader:
             file = _OpenFile(path, start, self._names_of, self._batch_size, self._dictionaries)
         try:
             yield from file.until(end)
+            if file.row < end:
+                raise pa.ArrowInvalid(
+                    f"it has {file.row} rows, and had at least {end} when it was listed"
+                )
         except BaseException:
             file.close()
             raise

@@ -93,8 +93,7 @@ class ParquetFormat(BulkFormat):
         except FileNotFoundError:
             raise
         except (pa.ArrowException, OSError) as error:
-            bad = BadRecord(b"", f"the file is corrupt: {error}", path, row)
-            yield Chunk([], None, [(0, bad)])
+            yield _corrupt(path, row, error)
 
     def read_columns(
         self, path: str, start: int, end: int, extent: int
@@ -110,16 +109,18 @@ class ParquetFormat(BulkFormat):
         self, path: str, start: int, end: int, extent: int
     ) -> Iterator[Chunk | ColumnChunk]:
         row = start
-        try:
-            for batch in self._batches(COLUMNS_RECORDS).read(path, start, end):
-                yield self.column_chunk(batch)
-                row += batch.num_rows
-            return
-        except FileNotFoundError:
-            raise
-        except (pa.ArrowException, OSError):
-            pass  # smaller batches get closer to the error, and report it
-        yield from self.read(path, row, end, extent)
+        # After an error smaller batches are read: they get closer to it, or the storage is back.
+        for size in (COLUMNS_RECORDS, self.batch_size):
+            try:
+                for batch in self._batches(size).read(path, row, end):
+                    yield self.column_chunk(batch)
+                    row += batch.num_rows
+                return
+            except FileNotFoundError:
+                raise
+            except (pa.ArrowException, OSError) as error:
+                failure = error
+        yield _corrupt(path, row, failure)
 
     def column_chunk(self, batch: Any) -> ColumnChunk:
         """Return an Arrow batch as columns of the same records as ``chunk``."""
@@ -235,6 +236,10 @@ class ParquetColumnarRowInputFormat(ParquetFormat):
                 bad = BadRecord(repr(row).encode(), reason, path, number)
                 chunk.bad.append((len(chunk.values), bad))
         return chunk
+
+
+def _corrupt(path: str, row: int, error: Exception) -> Chunk:
+    return Chunk([], None, [(0, BadRecord(b"", f"the file is corrupt: {error}", path, row))])
 
 
 def _unreadable_error(path: str, error: Exception) -> DecodeError:

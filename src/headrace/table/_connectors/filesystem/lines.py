@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headrace.common._storage.locations import open_file
 from headrace.connector import BadRecord, Chunk, ColumnChunk
 from headrace.datastream.formats._csv.columns import BOM
 from headrace.datastream.formats._file_format import FileFormat, FileStats
 from headrace.datastream.formats._lines import (
     CORRUPT_ERRORS,
-    SAMPLE_BYTES,
     LineDecoder,
     StreamFormat,
     corrupt_chunk,
@@ -82,26 +80,52 @@ class TableLines(StreamFormat):
             )
         else:
             blocks = line_blocks(file, start, end, extent)
-        waiting, began = b"", start
+        waiting: list[bytes] = []
+        began = start
         for position, block in blocks:
             if position == 0 and block.startswith(BOM):
                 position, block = len(BOM), block.removeprefix(BOM)
-            if waiting:
-                position, block, waiting = began, waiting + block, b""
-            if self.format.is_complete(block):
-                yield position, block
-            else:
-                waiting, began = block, position
+            is_open = self.format.is_open(block, bool(waiting))
+            if not waiting:
+                began = position
+            waiting.append(block)
+            if not is_open:
+                yield began, b"".join(waiting)
+                waiting = []
         if waiting:
-            yield began, waiting
+            yield began, b"".join(waiting)
 
-    def is_splittable(self, path: str) -> bool:
-        """Return whether values seem to end where lines do, in the first bytes of the file."""
-        if is_compressed(path):
-            return False
-        with open_file(path) as file:
-            sample = file.read(SAMPLE_BYTES)
-        return all(map(self.format.is_complete, sample.splitlines()[:-1] or [sample]))
+    def align(self, path: str, position: int, extent: int, start: int = 0) -> int:
+        if not self.format.may_span_lines:
+            return super().align(path, position, extent, start)
+        (found,) = self._starts(path, start, [position], extent)
+        return found
+
+    def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
+        wanted = super().cuts(path, start, end, max_range_bytes)
+        if not self.format.may_span_lines:
+            return wanted
+        found = dict.fromkeys(self._starts(path, start, wanted, end))
+        return [position for position in found if start < position < end]
+
+    def _starts(self, path: str, start: int, wanted: Sequence[int], extent: int) -> Iterator[int]:
+        """Yield the first start of a value at or after each position.
+
+        At ``start`` a value begins. Where the next one does is only known from all lines between.
+        """
+        position, opened = start, False
+        with open_lines(path) as file:
+            for each in wanted:
+                for at, block in line_blocks(file, position, min(each, extent), extent):
+                    text = block.removeprefix(BOM) if at == 0 else block
+                    opened = self.format.is_open(text, opened)
+                    position = at + len(block)
+                file.seek(position)
+                while opened and position < extent:
+                    line = file.readline()
+                    opened = self.format.is_open(line, opened)
+                    position += len(line)
+                yield min(position, extent)
 
 
 @dataclass
@@ -137,8 +161,8 @@ class CompletedFiles(FileFormat):
     def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
         return self.files.cuts(path, start, end, max_range_bytes)
 
-    def align(self, path: str, position: int, extent: int) -> int:
-        return self.files.align(path, position, extent)
+    def align(self, path: str, position: int, extent: int, start: int = 0) -> int:
+        return self.files.align(path, position, extent, start)
 
     def for_reader(self) -> FileFormat:
         return replace(self, files=self.files.for_reader())

@@ -51,17 +51,19 @@ class TableRecordSerializer(KafkaRecordSerializationSchema):
         if parts.key is not None:
             keys = parts.key.encode([columns[name] for name in parts.key_columns], None)
         values = self._values(columns, kinds)
+        # As in Flink, event time is no timestamp of a message: only the metadata column is.
+        times: Sequence[int | None] = [None] * len(elements)
         headers: Sequence[Headers] = [()] * len(elements)
         for each in parts.metadata:
             if each.key == "headers":
                 headers = [tuple(map_items(found or {})) for found in columns[each.name]]
             else:
-                timestamps = [
+                times = [
                     None if moment is None else round(moment.timestamp() * 1000)
                     for moment in columns[each.name]
                 ]
         partitions = self._partitions(context, len(elements))
-        rows = zip(values, keys, timestamps, partitions, headers, strict=True)
+        rows = zip(values, keys, times, partitions, headers, strict=True)
         for value, key, timestamp, partition, of_row in rows:
             yield KafkaProducerRecord(self.to_topic, value, key, timestamp, partition, of_row)
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 TYPE = "spark"
 """The option ``type`` of CREATE CATALOG."""
+FILE_OPTION = "option."
+"""How the table's options begin that are those of Spark's writer."""
 
 
 class SparkCatalog(Catalog):
@@ -63,6 +65,7 @@ class SparkCatalog(Catalog):
             "location": found.location,
             "schema": found.ddl,
             "bucketed": str(found.is_bucketed).lower(),
+            **{FILE_OPTION + key: value for key, value in found.options.items()},
         }
         return CatalogTable(columns, tuple(options.items()), partitioned_by=found.partitioned_by)
 

@@ -14,6 +14,7 @@ from headrace.operators.columns.calc import BatchContext, BatchFunction
 from headrace.runners.launch import spark_tables
 from headrace.sql.rel import Columns, arrow_schema
 from headrace.table._connectors.connector import Connector, TableRequest, TableSink, TableSource
+from headrace.table._connectors.spark.catalog import FILE_OPTION
 from headrace.table._options import TableOption, read_options
 
 _OPTIONS = tuple(
@@ -31,7 +32,7 @@ class SparkConnector(Connector):
 
     def source(self, request: TableRequest) -> TableSource:
         """Return the rows that the table has when the statement is planned."""
-        options = read_options(request.name, request.options, _OPTIONS)
+        options = read_options(request.name, request.options, _OPTIONS, (FILE_OPTION,))
         rows = spark_tables().rows(options["table"])
         return TableSource(from_dataframe(rows), conversion=ColumnsOfSpark(request.columns))
 
@@ -41,7 +42,7 @@ class SparkConnector(Connector):
         Raises:
             UnsupportedError: Spark does not append to such a table exactly once.
         """
-        options = read_options(request.name, request.options, _OPTIONS)
+        options = read_options(request.name, request.options, _OPTIONS, (FILE_OPTION,))
         provider, location = options["provider"], options["location"]
         if provider not in _APPENDED or not location:
             raise UnsupportedError(
@@ -60,6 +61,11 @@ class SparkConnector(Connector):
             path=location,
             schema=options["schema"],
             partition_by=request.partition_keys,
+            options={
+                key.removeprefix(FILE_OPTION): value
+                for key, value in request.options.items()
+                if key.startswith(FILE_OPTION)
+            },
         )
         return TableSink(sink)
 

@@ -18,7 +18,11 @@ from headrace.datastream.formats._csv.schema import CsvSchema
 from headrace.errors import SqlValidationError
 from headrace.sql.rel import Columns
 from headrace.table._formats.csv.encode import CsvWriting, line_encoder
-from headrace.table._formats.csv.quoted import QuotedCsvColumns, quotes_whole_fields
+from headrace.table._formats.csv.quoted import (
+    QuotedCsvColumns,
+    QuotedFields,
+    quotes_whole_fields,
+)
 from headrace.table._formats.csv.values import CsvRules, arrays_of_texts, field_reader
 from headrace.table._formats.format import Decoded, TableFormat, split_lines
 from headrace.table._formats.rows import RowsBuilder, decode_in_parts
@@ -90,22 +94,16 @@ class CsvTableFormat(TableFormat):
         batch = self._decode_block(lines, count)
         if batch is not None:
             return Decoded(batch)
-        found = split_lines(lines)
-        mark = self._counted_quote
-        if mark is not None and mark in lines and any(line.count(mark) % 2 for line in found):
-            return self._decode_one_by_one(_joined(found, mark), 0)
-        return self.decode(found)
-
-    def is_complete(self, block: bytes) -> bool:
-        """Return whether no quoted field goes on after a block of lines."""
-        mark = self._counted_quote
-        return mark is None or block.count(mark) % 2 == 0
+        if self.may_span_lines and self._quoted_fields.span_lines(lines):
+            return self._decode_one_by_one(self._quoted_fields.records(lines), 0)
+        return self.decode(split_lines(lines))
 
     @property
-    def _counted_quote(self) -> bytes | None:
-        """The mark of quoted fields, if each of them has an even number of these."""
-        dialect = self.dialect
-        return None if dialect.quote is None or dialect.escape else dialect.quote.encode()
+    def may_span_lines(self) -> bool:
+        return self.dialect.quote is not None
+
+    def is_open(self, lines: bytes, opened: bool = False) -> bool:
+        return self.may_span_lines and self._quoted_fields.is_open(lines, opened)
 
     def encode(self, columns: Sequence[Sequence[Any]], kinds: Sequence[int] | None) -> list[bytes]:
         return self._encode(columns)
@@ -117,7 +115,7 @@ class CsvTableFormat(TableFormat):
             return None  # blanks before a comment or the first field are skipped
         if block.count(b"\n") + (not block.endswith(b"\n")) != count:
             return None
-        if self._counted_quote == b'"' and b'"' in block:
+        if self.dialect.quote == '"' and self.dialect.escape is None and b'"' in block:
             if not quotes_whole_fields(block, self.dialect.delimiter):
                 return None
             found = self._quoted_texts.batch(block)
@@ -128,6 +126,10 @@ class CsvTableFormat(TableFormat):
         kinds = [column.type for column in self.columns]
         arrays = arrays_of_texts(found.columns, kinds, self.rules)
         return None if arrays is None else pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+    @cached_property
+    def _quoted_fields(self) -> QuotedFields:
+        return QuotedFields(self.dialect, comments=self.allow_comments)
 
     @cached_property
     def _texts(self) -> CsvColumns:
@@ -214,24 +216,6 @@ _STOOD_FOR = {0xE000: "\n", 0xE001: "\t", 0xE002: "\r", 0xE003: "\0"}
 def _control_character(found: re.Match[str]) -> str:
     r"""Return an escaped character; ``\n``, say, is a line end."""
     return _CONTROLS.get(found[2], found[0])
-
-
-def _joined(lines: Sequence[bytes], mark: bytes) -> list[bytes | None]:
-    """Return lines, where one whose quoted field goes on has those after it; these are None."""
-    found: list[bytes | None] = []
-    opened: list[bytes] = []
-    first = 0
-    for line in lines:
-        if not opened:
-            first = len(found)
-        opened.append(line)
-        found.append(None)
-        if sum(part.count(mark) for part in opened) % 2 == 0:
-            found[first] = b"\n".join(opened)
-            opened = []
-    if opened:
-        found[first] = b"\n".join(opened)
-    return found
 
 
 def unescape(text: str) -> str:

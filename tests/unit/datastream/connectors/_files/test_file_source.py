@@ -19,7 +19,7 @@ import pytest
 
 from headrace.common.typeinfo import Types
 from headrace.common.types import Row
-from headrace.connector import Budget, Source
+from headrace.connector import Budget, Source, SplitRange
 from headrace.datastream.connectors.file_system import (
     FileEnumeratorProvider,
     FileSource,
@@ -334,6 +334,28 @@ def test_a_file_that_vanished_is_named(tmp_path: Path) -> None:
         list(source.reader().read(planned))
     with pytest.raises(JobError, match=r"/a' was listed"):
         source.enumerator("").advance(start, Budget(10, 100), START_MS, frozenset())
+
+
+def test_a_file_that_became_shorter_is_no_shorter_input(tmp_path: Path) -> None:
+    lines, table = tmp_path / "lines", tmp_path / "table"
+    lines.write_text("one\ntwo\n")
+    pq.write_table(pa.table({"a": [1, 2, 3]}), table)
+    of_lines = text_source(lines).build()
+    of_rows = FileSource.for_bulk_file_format(ParquetFormat(), str(table)).build()
+    planned: list[SplitRange] = []
+    for source in (of_lines, of_rows):
+        enumerator = source.enumerator("")
+        start = enumerator.initial(START_MS)
+        progress = enumerator.advance(start, Budget(10, 1 << 20), START_MS, frozenset())
+        ends: dict[str, Any] = {**progress.finished}
+        planned += enumerator.ranges(start, ends, frozenset(ends))
+    lines.write_text("one\n")
+    pq.write_table(pa.table({"a": [1, 2]}), table)
+
+    with pytest.raises(JobError, match="had at least 8 bytes when it was listed"):
+        list(of_lines.reader().read(planned[0]))
+    with pytest.raises(DecodeError, match="2 rows, and had at least 3"):
+        list(of_rows.reader().read(planned[1]))
 
 
 def test_paths(tmp_path: Path) -> None:

@@ -115,6 +115,13 @@ def test_rows_are_written_with_keys_headers_and_timestamps() -> None:
     assert record == ("t", b'{"a":1,"b":"x"}', b'{"a":1}', 5, 1, (("n", b"v"),))
 
 
+def test_event_time_is_not_the_timestamp_of_a_message() -> None:
+    options, row = TO | {"format": "json"}, row_of(("a", "b"), [1, "x"])
+    sink: Any = KafkaConnector().sink(TableRequest("t", TWO, options)).sink
+    (record,) = sink.record_serializer.serialize_all([row], Context(), [-5])
+    assert record.timestamp is None
+
+
 def test_upserts_delete_by_messages_without_values() -> None:
     options = TO | {"key.format": "json", "value.format": "json"}
     given = [row_of(("a", "b"), [1, "x"]), row_of(("a", "b"), [1, "x"])]
