@@ -69,14 +69,16 @@ _PYFLINK_HOMES: Mapping[str, Mapping[str, str]] = {
             "ProcessFunction ProcessWindowFunction ReduceFunction RuntimeContext SinkFunction "
             "WindowFunction"
         ),
+        "datastream._streams.windowed": "AllWindowedStream WindowedStream",
         "datastream.slot_sharing_group": "SlotSharingGroup",
         "datastream.state": (
             "AggregatingStateDescriptor ListStateDescriptor MapStateDescriptor ReducingState "
             "ReducingStateDescriptor StateDescriptor"
         ),
         "datastream.window": (
-            "CountWindowSerializer GlobalWindowSerializer MergingWindowAssigner "
-            "TimeWindowSerializer Trigger WindowOperationDescriptor"
+            "CountEvictor CountSlidingWindowAssigner CountTrigger CountTumblingWindowAssigner "
+            "CountWindowSerializer GlobalWindowSerializer GlobalWindows MergingWindowAssigner "
+            "PurgingTrigger TimeWindowSerializer Trigger WindowAssigner WindowOperationDescriptor"
         ),
     },
     "datastream.async_data_stream": {
@@ -87,6 +89,9 @@ _PYFLINK_HOMES: Mapping[str, Mapping[str, str]] = {
     },
     "datastream.output_tag": {
         "common.typeinfo": "RowTypeInfo TypeInformation Types",
+    },
+    "table.table_environment": {
+        "table.stream_table_environment": "StreamTableEnvironment",
     },
     "datastream.connectors.file_system": {
         "common": "Duration Encoder",

@@ -2,7 +2,8 @@
 
 The two classes create each other, so they are in one file, with the methods that create other
 kinds of streams. ``_streams`` has operators, partitioning and sinks; its files know ``DataStream``
-only as the result of ``_add`` and ``_repartition``. ``_build`` has the code that all share.
+only as the result of ``_add`` and ``_repartition``. ``_build`` has the code that all share. Windows
+and joins are imported by the methods that need them: other programs, and SQL, start faster.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, overload
 
 from headrace._lazy_exports import lazy_exports
-from headrace.common._arguments import require_at_least, require_positive, with_article
+from headrace.common._arguments import with_article
 from headrace.common._output_tag import OutputTag
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.time import TimeAmount
@@ -21,29 +22,15 @@ from headrace.datastream._build import nodes as build
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.keys import check_stability, to_key_selector
 from headrace.datastream._build.stream import may_emit_to
-from headrace.datastream._streams.as_of_join import AsOfJoin
 from headrace.datastream._streams.broadcast import BroadcastConnectedStream, BroadcastStream
 from headrace.datastream._streams.closeable_iterator import CloseableIterator
-from headrace.datastream._streams.co_grouped import WindowJoin, co_grouped, joined
 from headrace.datastream._streams.connected import ConnectedStreams, check_other
 from headrace.datastream._streams.data_stream_sink import DataStreamSink
 from headrace.datastream._streams.ends import StreamEnds
-from headrace.datastream._streams.interval_join import IntervalJoin
 from headrace.datastream._streams.keyed import KeyedOperators
 from headrace.datastream._streams.operators import StreamOperators
-from headrace.datastream._streams.partition_window import PartitionWindowedStream
 from headrace.datastream._streams.partitioning import StreamPartitioning
-from headrace.datastream._streams.windowed import AllWindowedStream, WindowedStream
 from headrace.datastream.functions import KeySelector
-from headrace.datastream.window import (
-    CountEvictor,
-    CountSlidingWindowAssigner,
-    CountTrigger,
-    CountTumblingWindowAssigner,
-    GlobalWindows,
-    PurgingTrigger,
-    WindowAssigner,
-)
 from headrace.errors import NotKeyedError, PlanError
 from headrace.graph.transformation import (
     ByKey,
@@ -53,12 +40,18 @@ from headrace.graph.transformation import (
     Partitioning,
     Transformation,
 )
-from headrace.operators.joins.as_of import Direction
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:
+    from headrace.datastream._streams.as_of_join import AsOfJoin
+    from headrace.datastream._streams.co_grouped import WindowJoin
+    from headrace.datastream._streams.interval_join import IntervalJoin
+    from headrace.datastream._streams.partition_window import PartitionWindowedStream
+    from headrace.datastream._streams.windowed import AllWindowedStream, WindowedStream
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from headrace.datastream.window import WindowAssigner
+    from headrace.operators.joins.as_of import Direction
 
 __all__ = [
     "AllWindowedStream",
@@ -165,6 +158,8 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
 
         ``join(other).where(key).equal_to(key).window(assigner).apply(function)``
         """
+        from headrace.datastream._streams.co_grouped import joined
+
         check_other(self, other_stream, DataStream, call_site(), "join")
         return joined(self, other_stream)
 
@@ -174,6 +169,8 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         The function receives two groups, one for each stream.
         ``co_group(other).where(key).equal_to(key).window(assigner).apply(function)``
         """
+        from headrace.datastream._streams.co_grouped import co_grouped
+
         check_other(self, other_stream, DataStream, call_site(), "co_group")
         return co_grouped(self, other_stream)
 
@@ -198,6 +195,8 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
 
     def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
         """Group all records into windows, in one task."""
+        from headrace.datastream._streams.windowed import AllWindowedStream
+
         return AllWindowedStream(self, window_assigner)
 
     def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream:
@@ -206,11 +205,9 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         With a ``slide``, a window of the last ``size`` records fires after every ``slide`` records.
         PyFlink has no such method. As in Flink for Java, all records are in one ``GlobalWindow``.
         """
-        require_positive(size, "the size of a count window")
-        windows = AllWindowedStream(self, GlobalWindows.create())
-        if require_at_least(slide, 0, "the slide of a count window") == 0:
-            return windows.trigger(PurgingTrigger.of(CountTrigger.of(size)))
-        return windows.evictor(CountEvictor.of(size)).trigger(CountTrigger.of(slide))
+        from headrace.datastream._streams.windowed import AllWindowedStream
+
+        return AllWindowedStream._of_count(self, size, slide)
 
     def full_window_partition(self) -> PartitionWindowedStream:
         """Group all records of a bounded stream into one partition.
@@ -218,8 +215,9 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         PyFlink has no such method. In Flink for Java a function is called once for each subtask;
         here the records of all subtasks are one partition. A keyed stream has one for each key.
         """
-        windows = AllWindowedStream(self, GlobalWindows.create_with_end_of_stream_trigger())
-        return PartitionWindowedStream(self, windows)
+        from headrace.datastream._streams.partition_window import PartitionWindowedStream
+
+        return PartitionWindowedStream._of_all(self)
 
     # Between jobs
 
@@ -318,6 +316,8 @@ class KeyedStream(KeyedOperators, DataStream):
 
     def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
         """Group the records of each key into windows."""
+        from headrace.datastream._streams.windowed import WindowedStream
+
         return WindowedStream(self, window_assigner)
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream:
@@ -326,19 +326,22 @@ class KeyedStream(KeyedOperators, DataStream):
         With a ``slide``, a new window begins after every ``slide`` records. As in PyFlink a window
         fires when it is full, so the first one has ``size`` records too.
         """
-        if require_at_least(slide, 0, "the slide of a count window") == 0:
-            return WindowedStream(self, CountTumblingWindowAssigner(size))
-        return WindowedStream(self, CountSlidingWindowAssigner(size, slide))
+        from headrace.datastream._streams.windowed import WindowedStream
+
+        return WindowedStream._of_count(self, size, slide)
 
     def full_window_partition(self) -> PartitionWindowedStream:
         """Group all records of each key into one partition, which ends with the input."""
-        windows = WindowedStream(self, GlobalWindows.create_with_end_of_stream_trigger())
-        return PartitionWindowedStream(self, windows)
+        from headrace.datastream._streams.partition_window import PartitionWindowedStream
+
+        return PartitionWindowedStream._of_keys(self)
 
     # With another keyed stream; records of equal keys meet
 
     def interval_join(self, other: KeyedStream) -> IntervalJoin:
         """Join records of two streams whose timestamps differ by an amount within bounds."""
+        from headrace.datastream._streams.interval_join import IntervalJoin
+
         return IntervalJoin(self, self._other_side(other, "interval_join"))
 
     def as_of_join(
@@ -358,6 +361,8 @@ class KeyedStream(KeyedOperators, DataStream):
         equal timestamps match. ``how``: a record without a match is joined with None (``left``), or
         dropped (``inner``).
         """
+        from headrace.datastream._streams.as_of_join import AsOfJoin
+
         right = self._other_side(other, "as_of_join")
         return AsOfJoin.of(self, right, direction, tolerance, allow_exact_matches, how)
 

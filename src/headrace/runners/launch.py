@@ -33,7 +33,6 @@ from headrace.runners.dependencies.declared import (
     is_this_interpreter,
 )
 from headrace.runners.dependencies.folder import dependencies_folder, working_folder
-from headrace.runners.hadoop_files import access_without_spark
 from headrace.runners.local_job import LocalJob
 from headrace.runners.observers import JobObserver
 from headrace.runners.signals import default_interrupts, ending_signals, wait_or_cancel
@@ -198,6 +197,8 @@ def start(
         _warn_ignored(configuration)
         _warn_other_interpreter(dependencies)
         if uses_urls(program.locators):
+            from headrace.runners.hadoop_files import access_without_spark
+
             settings = options.spark_settings(configuration.to_dict())
             use_access(access_without_spark(settings, os.environ))
         job: JobHandle = LocalJob(

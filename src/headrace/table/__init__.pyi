@@ -21,7 +21,9 @@ from headrace.table.table import WindowGroupedTable as WindowGroupedTable
 from headrace.table.table_config import TableConfig as TableConfig
 from headrace.table.table_descriptor import FormatDescriptor as FormatDescriptor
 from headrace.table.table_descriptor import TableDescriptor as TableDescriptor
-from headrace.table.table_environment import StreamTableEnvironment as StreamTableEnvironment
+from headrace.table.stream_table_environment import (
+    StreamTableEnvironment as StreamTableEnvironment,
+)
 from headrace.table.table_environment import TableEnvironment as TableEnvironment
 from headrace.table.table_pipeline import TablePipeline as TablePipeline
 from headrace.table.table_result import TableResult as TableResult

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from headrace._lazy_exports import lazy_exports
 from headrace.common._unsupported import unsupported_method
 from headrace.common.configuration import Configuration
 from headrace.datastream.execution_mode import RuntimeExecutionMode
@@ -22,7 +23,6 @@ from headrace.table._api.values import table_of_trees
 from headrace.table._expressions.trees import tree_of
 from headrace.table._planning.elements import rows_of_elements, rows_of_frame
 from headrace.table._planning.session import SqlSession
-from headrace.table._stream_conversions import StreamConversions
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.explain_detail import ExplainDetail
 from headrace.table.expression import Expression
@@ -37,7 +37,10 @@ if TYPE_CHECKING:
 
     from headrace.table._types.data_types import DataType
 
-__all__ = ["StreamTableEnvironment", "TableEnvironment"]
+__all__ = ["TableEnvironment"]
+
+if not TYPE_CHECKING:  # type checkers find names in their defining modules
+    __getattr__ = lazy_exports(__name__)
 
 _PLANS = "plans are not stored: state is found by ids of what operators compute"
 _MODELS = "models are not supported"
@@ -53,9 +56,9 @@ class TableEnvironment(EnvironmentNames, EnvironmentFunctions):
     def create(environment_settings: EnvironmentSettings | Configuration) -> TableEnvironment:
         """Return a new environment."""
         if isinstance(environment_settings, Configuration):
-            environment_settings = _settings_of(environment_settings)
+            environment_settings = settings_of(environment_settings)
         env = StreamExecutionEnvironment(environment_settings.get_configuration())
-        return TableEnvironment(_session(env, environment_settings))
+        return TableEnvironment(session_of(env, environment_settings))
 
     # Statements
 
@@ -212,11 +215,13 @@ class TableEnvironment(EnvironmentNames, EnvironmentFunctions):
     execute_plan = unsupported_method(_PLANS)
 
 
-def _settings_of(configuration: Configuration) -> EnvironmentSettings:
+def settings_of(configuration: Configuration) -> EnvironmentSettings:
+    """Return the settings that a configuration has."""
     return EnvironmentSettings.new_instance().with_configuration(configuration).build()
 
 
-def _session(env: StreamExecutionEnvironment, settings: EnvironmentSettings) -> SqlSession:
+def session_of(env: StreamExecutionEnvironment, settings: EnvironmentSettings) -> SqlSession:
+    """Return a new session in the mode of the settings."""
     batch = not settings.is_streaming_mode()
     env.set_runtime_mode(RuntimeExecutionMode.BATCH if batch else RuntimeExecutionMode.STREAMING)
     return SqlSession(
@@ -224,27 +229,3 @@ def _session(env: StreamExecutionEnvironment, settings: EnvironmentSettings) -> 
         catalog=settings.get_built_in_catalog_name(),
         database=settings.get_built_in_database_name(),
     )
-
-
-class StreamTableEnvironment(StreamConversions, TableEnvironment):
-    """A TableEnvironment in a program of the DataStream API."""
-
-    @staticmethod
-    def create(  # type: ignore[override]
-        stream_execution_environment: StreamExecutionEnvironment | None = None,
-        environment_settings: EnvironmentSettings | None = None,
-    ) -> StreamTableEnvironment:
-        """Return an environment whose tables belong to the job of a program.
-
-        Without settings its mode is that of the program.
-        """
-        env, settings = stream_execution_environment, environment_settings
-        if settings is None:
-            if env is None:
-                raise ValueError("a StreamExecutionEnvironment or EnvironmentSettings is needed")
-            settings = _settings_of(env._configuration)
-        if env is None:
-            env = StreamExecutionEnvironment(settings.get_configuration())
-        else:
-            env._configuration.add_all(settings.get_configuration())
-        return StreamTableEnvironment(_session(env, settings))

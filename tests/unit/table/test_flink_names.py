@@ -25,7 +25,10 @@ def names() -> Iterator[tuple[str, str, list[str] | None]]:
 def found(module: str, name: str) -> Any:
     here: Any = import_module(f"headrace.{module}")
     for part in name.split("."):
-        here = inspect.getattr_static(here, "__init__" if part == "init" else part)
+        if inspect.ismodule(here):  # some names come with the first use
+            here = getattr(here, part)
+        else:
+            here = inspect.getattr_static(here, "__init__" if part == "init" else part)
         if is_unsupported(here):
             return here
     return here

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from headrace.common._arguments import require_instance
 from headrace.common.typeinfo import TypeInformation
@@ -15,10 +15,11 @@ from headrace.datastream._functions.partitions import MapPartitionFunction, Orde
 from headrace.datastream._functions.windows import AllWindowFunction, WindowFunction
 from headrace.datastream._streams.windowed import AllWindowedStream, WindowedStream
 from headrace.datastream.functions import AggregateFunction, KeySelector, ReduceFunction
+from headrace.datastream.window import GlobalWindows
 from headrace.runtime.user_function import UserFunction, close_function, open_function
 
 if TYPE_CHECKING:
-    from headrace.datastream.data_stream import DataStream
+    from headrace.datastream.data_stream import DataStream, KeyedStream
 
 
 class PartitionWindowedStream:
@@ -31,6 +32,18 @@ class PartitionWindowedStream:
     def __init__(self, stream: DataStream, windows: WindowedStream | AllWindowedStream) -> None:
         self._stream = stream
         self._windows = windows
+
+    @classmethod
+    def _of_all(cls, stream: DataStream) -> Self:
+        """Return all records of a stream as one partition."""
+        windows = GlobalWindows.create_with_end_of_stream_trigger()
+        return cls(stream, AllWindowedStream(stream, windows))
+
+    @classmethod
+    def _of_keys(cls, stream: KeyedStream) -> Self:
+        """Return a partition for each key of a stream."""
+        windows = GlobalWindows.create_with_end_of_stream_trigger()
+        return cls(stream, WindowedStream(stream, windows))
 
     def map_partition(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from headrace.common._arguments import with_article
+from headrace.common._arguments import require_at_least, require_positive, with_article
 from headrace.common._output_tag import OutputTag
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import TypeInformation, Types
@@ -26,9 +26,12 @@ from headrace.datastream.functions import (
     WindowFunction,
 )
 from headrace.datastream.window import (
+    CountEvictor,
     CountSlidingWindowAssigner,
+    CountTrigger,
     CountTumblingWindowAssigner,
     Evictor,
+    GlobalWindows,
     MergingWindowAssigner,
     PurgingTrigger,
     Trigger,
@@ -338,6 +341,13 @@ class WindowedStream(_Windowed):
         super().__init__(keyed_stream, window_assigner)
         self._keyed_stream = keyed_stream
 
+    @classmethod
+    def _of_count(cls, stream: KeyedStream, size: int, slide: int) -> Self:
+        """Return windows of a number of records of each key; ``slide`` 0: none overlap."""
+        if require_at_least(slide, 0, "the slide of a count window") == 0:
+            return cls(stream, CountTumblingWindowAssigner(size))
+        return cls(stream, CountSlidingWindowAssigner(size, slide))
+
     def _list_edges(self) -> tuple[Edge, ...]:
         return self._keyed_stream._keyed_edges()
 
@@ -352,6 +362,15 @@ class AllWindowedStream(_Windowed):
 
     def __init__(self, data_stream: DataStream, window_assigner: WindowAssigner[Any, Any]) -> None:
         super().__init__(data_stream, window_assigner)
+
+    @classmethod
+    def _of_count(cls, stream: DataStream, size: int, slide: int) -> Self:
+        """Return windows of a number of records; ``slide`` 0: none overlap."""
+        require_positive(size, "the size of a count window")
+        windows = cls(stream, GlobalWindows.create())
+        if require_at_least(slide, 0, "the slide of a count window") == 0:
+            return windows.trigger(PurgingTrigger.of(CountTrigger.of(size)))
+        return windows.evictor(CountEvictor.of(size)).trigger(CountTrigger.of(slide))
 
     def _list_edges(self) -> tuple[Edge, ...]:
         return to_one_key(self._stream._edges)

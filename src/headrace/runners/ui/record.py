@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from headrace.common.job_status import JobStatus
 from headrace.metrics import _operator_counts
@@ -36,7 +37,9 @@ from headrace.runners.reporters.job_metrics import JobMetrics
 from headrace.runners.reporters.samples import Sample as MetricSample
 from headrace.runners.reporters.samples import as_float
 from headrace.runners.ui.commands import Commands
-from headrace.runners.ui.failures import ShownFailure, show_failure
+
+if TYPE_CHECKING:
+    from headrace.runners.ui.failures import ShownFailure
 
 _SAMPLE_SECONDS = 1.0
 _WINDOW_SECONDS = 5.0
@@ -266,6 +269,8 @@ class JobRecord:
     def on_failure(self, error: BaseException, restarts_in_ms: int | None) -> None:
         """Store a failure."""
         now_ms = self._wall_ms()
+        from headrace.runners.ui.failures import show_failure
+
         shown = (show_failure(error, True), show_failure(error, False))
         self._metrics.on_failure(error, restarts_in_ms, now_ms)
         with self._lock:
@@ -281,6 +286,8 @@ class JobRecord:
 
     def on_save_failed(self, failed: SaveFailed) -> None:
         """Store the last savepoint or restore point that failed."""
+        from headrace.runners.ui.failures import show_failure
+
         shown = show_failure(failed.error, False)
         message = f"{shown.name}: {shown.message}"
         is_savepoint = failed.folder is not None

@@ -7,14 +7,17 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from headrace.common._options import catalogue as options
 from headrace.common.configuration import Configuration
 from headrace.runners.observers import JobObserver
 from headrace.runners.ui.commands import Commanded
 from headrace.runners.ui.record import JobRecord
-from headrace.runners.ui.server import UiServer
 from headrace.runners.ui.terminal import TerminalDisplay, shows_live
+
+if TYPE_CHECKING:
+    from headrace.runners.ui.server import UiServer
 
 DEFAULT_PORT = 8081
 _LIBRARIES = ("starlette", "uvicorn")
@@ -93,6 +96,8 @@ def _start_server(host: str, port: int, is_default: bool) -> UiServer | None:
             file=sys.stderr,
         )
         return None
+    from headrace.runners.ui.server import UiServer
+
     try:
         return UiServer(host, port)
     except OSError as error:

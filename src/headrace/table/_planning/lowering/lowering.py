@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream.data_stream import DataStream
 from headrace.operators.columns.constraints import NotNullSpec
@@ -43,12 +46,16 @@ from headrace.table._planning.lowering.calc import (
     lower_watermark,
 )
 from headrace.table._planning.lowering.context import LoweringContext
-from headrace.table._planning.lowering.sorting import lower_sort
-from headrace.table._planning.lowering.whole_rows import (
-    lower_changelog_normalize,
-    lower_set_operation,
-)
-from headrace.table._planning.lowering.windows import lower_window, lower_window_aggregate
+
+_LOWERED_ELSEWHERE: Mapping[type[Rel], str] = {
+    ChangelogNormalize: "whole_rows:lower_changelog_normalize",
+    SetOperation: "whole_rows:lower_set_operation",
+    Sort: "sorting:lower_sort",
+    Window: "windows:lower_window",
+    WindowAggregate: "windows:lower_window_aggregate",
+}
+"""Modules beside this one, with functions of a relation. They are imported on use: their operators
+are many, and most statements need none of them."""
 
 
 class Lowering(LoweringContext):
@@ -87,12 +94,8 @@ class Lowering(LoweringContext):
                 return lower_watermark(self, rel)
             case Calc():
                 return lower_calc(self, rel)
-            case ChangelogNormalize():
-                return lower_changelog_normalize(self, rel)
             case Aggregate():
                 return lower_aggregate(self, rel)
-            case WindowAggregate():
-                return lower_window_aggregate(self, rel)
             case CountWindowAggregate():
                 return lower_count_window_aggregate(self, rel)
             case Expand():
@@ -102,13 +105,19 @@ class Lowering(LoweringContext):
                 return lower_repeated(self, rel.input, unnested, "Unnest")
             case Correlate():
                 return lower_correlate(self, rel)
-            case Window():
-                return lower_window(self, rel)
-            case Sort():
-                return lower_sort(self, rel)
-            case SetOperation():
-                return lower_set_operation(self, rel)
             case Union():
                 first, *others = [self.lower(part) for part in rel.parts]
                 return first.union(*others) if others else first
+        return _function_of(rel)(self, rel)
+
+
+def _function_of(rel: Rel) -> Callable[[LoweringContext, Rel], DataStream]:
+    """Return the function that lowers a relation of this kind."""
+    found = _LOWERED_ELSEWHERE.get(type(rel))
+    if found is None:
         refuse(type(rel).__name__)
+    module, _, name = found.partition(":")
+    lower: Callable[[LoweringContext, Rel], DataStream] = getattr(
+        import_module(f"{__package__}.{module}"), name
+    )
+    return lower

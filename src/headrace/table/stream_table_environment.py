@@ -1,4 +1,4 @@
-"""Streams as tables, and tables as streams: what ``StreamTableEnvironment`` adds."""
+"""``StreamTableEnvironment``: streams as tables, and tables as streams."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.datastream.data_stream import DataStream
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.errors import SqlValidationError
 from headrace.table._api.named_fields import named_table
 from headrace.table._planning.data_streams import DeclaredTable
@@ -14,20 +15,39 @@ from headrace.table._planning.table_streams import (
     changelog_stream,
     retract_stream,
 )
+from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.schema import Schema
 from headrace.table.table import Table
+from headrace.table.table_environment import TableEnvironment, session_of, settings_of
 
 if TYPE_CHECKING:
     from headrace.common.typeinfo import TypeInformation
     from headrace.common.types import Row
-    from headrace.table._planning.session import SqlSession
     from headrace.table.expression import Expression
 
 
-class StreamConversions:
-    """Makes tables of streams, and streams of tables."""
+class StreamTableEnvironment(TableEnvironment):
+    """A TableEnvironment in a program of the DataStream API."""
 
-    _session: SqlSession
+    @staticmethod
+    def create(  # type: ignore[override]
+        stream_execution_environment: StreamExecutionEnvironment | None = None,
+        environment_settings: EnvironmentSettings | None = None,
+    ) -> StreamTableEnvironment:
+        """Return an environment whose tables belong to the job of a program.
+
+        Without settings its mode is that of the program.
+        """
+        env, settings = stream_execution_environment, environment_settings
+        if settings is None:
+            if env is None:
+                raise ValueError("a StreamExecutionEnvironment or EnvironmentSettings is needed")
+            settings = settings_of(env._configuration)
+        if env is None:
+            env = StreamExecutionEnvironment(settings.get_configuration())
+        else:
+            env._configuration.add_all(settings.get_configuration())
+        return StreamTableEnvironment(session_of(env, settings))
 
     def from_data_stream(
         self, data_stream: DataStream, *fields_or_schema: Expression[Any] | Schema
