@@ -125,6 +125,13 @@ def test_what_varies_is_no_constant(query: str) -> None:
             "no column 'm'",
         ),
         (f"SELECT /*+ NOPE(t) */ n FROM {T}", SqlValidationError, "column 12", "NOPE does not"),
+        (f"SELECT 1 FROM {T}\nJOIN {T} ON TRUE", UnsupportedError, "line 2, column 1", "a join"),
+        (
+            f"SELECT x FROM {T}\nCROSS JOIN UNNEST(ARRAY[1]) AS u(x, y, z)",
+            SqlValidationError,
+            "line 2, column 1",
+            "gives 1 columns",
+        ),
     ],
 )
 def test_errors_say_what_and_where(

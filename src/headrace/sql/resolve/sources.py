@@ -115,7 +115,8 @@ class SourceResolver:
         rel, source = self._relation(clause.this)
         scope = Scope((source,))
         for join in node.args.get("joins") or ():
-            rel, scope = self._joined(rel, scope, join)
+            with placed_at(join):
+                rel, scope = self._joined(rel, scope, join)
         return rel, scope
 
     def _joined(self, rel: Rel, scope: Scope, join: exp.Join) -> tuple[Rel, Scope]:
