@@ -43,6 +43,15 @@ class ChangelogMode:
         """Return the mode with all four kinds: rows are inserted and retracted."""
         return _RETRACTIONS
 
+    @staticmethod
+    def updates() -> ChangelogMode:
+        """Return the mode without DELETE: rows are inserted, and replaced by others."""
+        return _UPDATES
+
+    def without_updates_before(self) -> ChangelogMode:
+        """Return the mode where an UPDATE_AFTER replaces the row of its key by itself."""
+        return ChangelogMode(self.kinds - {RowKind.UPDATE_BEFORE})
+
     def is_accepted_by(self, accepted: ChangelogMode | None) -> bool:
         """Return whether an operator or sink that accepts ``accepted`` can read this mode."""
         if accepted is None:
@@ -76,6 +85,7 @@ def _describe_kinds(kinds: frozenset[RowKind]) -> str:
 _INSERT_ONLY = ChangelogMode(frozenset({RowKind.INSERT}))
 _UPSERT = ChangelogMode(_ALL - {RowKind.UPDATE_BEFORE})
 _RETRACTIONS = ChangelogMode(_ALL)
+_UPDATES = ChangelogMode(_ALL - {RowKind.DELETE})
 _CODES = dict(zip(RowKind, ("I", "UB", "UA", "D"), strict=True))
 
 __all__ = ["ChangelogMode", "union"]

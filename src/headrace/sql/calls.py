@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from headrace.errors import SqlValidationError
 from headrace.sql.assignment import is_assignable
@@ -91,11 +91,11 @@ def resolve_python_call(
     return PythonCall(function.result, function, tuple(arguments), row_names)
 
 
-def unknown_function(name: str) -> SqlValidationError:
-    """Return the error for a function that is not in the table."""
+def unknown_function(name: str, others: Iterable[str] = ()) -> SqlValidationError:
+    """Return the error for a function that is not in the table, nor among ``others``."""
     if name in REFUSED:
         return SqlValidationError(f"the function {name} is not supported: {REFUSED[name]}")
-    similar = near(name)
+    similar = near(name.upper(), others)
     hint = f"did you mean {' or '.join(similar)}?" if similar else None
     return SqlValidationError(f"no function has the name {name}", hint=hint)
 

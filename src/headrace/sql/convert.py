@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot import exp
 
@@ -70,6 +70,9 @@ class Converter:
     is called for nodes that are no expressions over the columns (aggregate functions, subqueries).
     """
 
+    other_functions: ClassVar[tuple[str, ...]] = ()
+    """The names of functions that are not in the table."""
+
     def __init__(self, scope: Scope, functions: Functions | None = None) -> None:
         self.scope = scope
         self.functions = functions or NoFunctions()
@@ -89,7 +92,7 @@ class Converter:
     def other(self, node: exp.Expr) -> Expression:
         """Return the expression of a node that is not known here."""
         if isinstance(node, exp.Anonymous):
-            raise unknown_function(_name(node))
+            raise unknown_function(_name(node), self.other_functions)
         raise SqlValidationError(f"{_what(node)} is not supported here")
 
     def sql_type(self, node: exp.Expr) -> SqlType:
@@ -318,7 +321,7 @@ class Converter:
         else:
             function, row_names = node.this, node.args.get("row_names")
         if function is None:
-            raise unknown_function(_name(node))
+            raise unknown_function(_name(node), self.other_functions)
         if function.kind != "table":
             raise SqlValidationError(
                 f"{function.name} is not a table function", hint="udtf() makes table functions"

@@ -46,6 +46,16 @@ def add_place(error: HeadraceError, node: exp.Expr) -> None:
 
 
 @contextmanager
+def placed_at(node: exp.Expr) -> Iterator[None]:
+    """Say in the errors of planning that they are at a node, if they do not say where they are."""
+    try:
+        yield
+    except PLACED as error:
+        add_place(error, node)
+        raise
+
+
+@contextmanager
 def not_too_deep() -> Iterator[None]:
     """Refuse a plan that is too deep for Python's recursion limit."""
     try:

@@ -42,6 +42,15 @@ def test_a_mode_without_the_row_before_is_by_key() -> None:
     assert ChangelogMode(UPSERTS.kinds) == UPSERTS == pickle.loads(pickle.dumps(UPSERTS))
 
 
+def test_updates_are_no_deletions() -> None:
+    updates = ChangelogMode.updates()
+    assert updates.kind_codes == "I,UB,UA" and not updates.by_key
+    by_key = updates.without_updates_before()
+    assert by_key.kind_codes == "I,UA" and by_key.by_key
+    assert updates.is_accepted_by(RETRACTIONS) and not by_key.is_accepted_by(RETRACTIONS)
+    assert RETRACTIONS.without_updates_before() == UPSERTS
+
+
 def test_several_streams_in_one() -> None:
     assert union([INSERTS, INSERTS]) == INSERTS
     assert union([INSERTS, UPSERTS]) == UPSERTS

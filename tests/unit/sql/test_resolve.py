@@ -106,6 +106,32 @@ def test_what_varies_is_no_constant(query: str) -> None:
         (f"SELECT MAX(ARRAY[n]) FROM {T}", SqlValidationError, "column 8", "MAX does not take"),
         (f"SELECT 1, PERCENTILE(n, n) FROM {T}", SqlValidationError, "column 11", "a constant"),
         (f"SELECT n, s FROM {T} GROUP BY n", SqlValidationError, "column 11", "not being grouped"),
+        (f"SELECT n FROM {T}\nWHERE n", SqlValidationError, "line 2, column 7", "WHERE needs"),
+        (f"SELECT n FROM {T}\nWHERE MAX(n) > 1", SqlValidationError, "line 2, column 7", "WHERE"),
+        (
+            f"SELECT n FROM {T} GROUP BY n\nHAVING MAX(n)",
+            SqlValidationError,
+            "line 2, column 8",
+            "HAVING needs",
+        ),
+        (f"SELECT n,\n a.* FROM {T}", SqlValidationError, "line 2, column 2", "no table 'a'"),
+        (f"SELECT n FROM {T}\nUNION ALL SELECT n, s FROM {T}", SqlValidationError, "line 2", "1"),
+        (f"SELECT n FROM {T}\nUNION ALL SELECT s FROM {T}", SqlValidationError, "line 2", "types"),
+        (f"SELECT x FROM {T},\nUNNEST(n) AS u(x)", SqlValidationError, "line 2, column 8", "ARRAY"),
+        (
+            f"SELECT * FROM TUMBLE((SELECT * FROM {T}),\n DESCRIPTOR(m), INTERVAL '1' HOUR)",
+            SqlValidationError,
+            "line 2, column 2",
+            "no column 'm'",
+        ),
+        (f"SELECT /*+ NOPE(t) */ n FROM {T}", SqlValidationError, "column 12", "NOPE does not"),
+        (f"SELECT 1 FROM {T}\nJOIN {T} ON TRUE", UnsupportedError, "line 2, column 1", "a join"),
+        (
+            f"SELECT x FROM {T}\nCROSS JOIN UNNEST(ARRAY[1]) AS u(x, y, z)",
+            SqlValidationError,
+            "line 2, column 1",
+            "gives 1 columns",
+        ),
     ],
 )
 def test_errors_say_what_and_where(
@@ -115,6 +141,24 @@ def test_errors_say_what_and_where(
         resolved(query)
     assert words in caught.value.message
     assert position in caught.value.where["position"]
+
+
+@pytest.mark.parametrize(
+    ("query", "near"),
+    [
+        (f"SELECT N FROM {T}", "'n'"),
+        (f"SELECT UPER(s) FROM {T}", "UPPER"),
+        (f"SELECT SUMM(n) FROM {T}", "SUM"),
+        (f"SELECT * FROM TUMBEL((SELECT * FROM {T}), DESCRIPTOR(n), 1)", "TUMBLE"),
+        (f"SELECT * FROM HOP((SELECT * FROM {T}), DESCRIPTOR(N), INTERVAL '1' DAY)", "`n`"),
+        (f"SELECT /*+ STAT_TTL('t' = '1 d') */ n FROM {T}", "STATE_TTL"),
+        (f"SELECT /*+ OPTIONS('a' = 'b') */ n FROM {T}", "FROM t /*+ OPTIONS"),
+    ],
+)
+def test_errors_say_what_is_near(query: str, near: str) -> None:
+    with pytest.raises(SqlValidationError) as caught:
+        resolved(query)
+    assert caught.value.hint is not None and near in caught.value.hint
 
 
 def test_aggregates_of_batches_only() -> None:

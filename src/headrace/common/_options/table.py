@@ -65,6 +65,13 @@ DUPLICATES: ConfigOption[bool] = ConfigOption(
     "Whether sources of changes may deliver a change twice. If so, their tables need a primary"
     " key, and the last row of each key is kept as state.",
 )
+SOURCE_IDLE_TIMEOUT: ConfigOption[int] = ConfigOption(
+    "table.exec.source.idle-timeout",
+    ValueKind.DURATION,
+    0,
+    "The watermarks of tables do not wait for a split without rows for this long; 0: they wait. The"
+    " option scan.watermark.idle-timeout of a table counts more.",
+)
 NOT_NULL_ENFORCER: ConfigOption[str] = ConfigOption(
     "table.exec.sink.not-null-enforcer",
     ValueKind.CHOICE,
@@ -203,6 +210,7 @@ TABLE_OPTIONS: tuple[ConfigOption[Any], ...] = (
     LATE_FIRE_DELAY,
     ALLOW_LATENESS,
     DUPLICATES,
+    SOURCE_IDLE_TIMEOUT,
     NOT_NULL_ENFORCER,
     UPSERT_MATERIALIZE,
     ASYNC_CALLS,

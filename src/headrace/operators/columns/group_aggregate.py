@@ -51,10 +51,14 @@ class GroupAggregateSpec(AggregatesSpec):
     label = "GroupAggregate"
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
-        """Return retractions, or upserts; inserts in a batch."""
+        """Return retractions, or upserts; inserts in a batch.
+
+        A group is deleted with its last row, so only where rows may be retracted.
+        """
         if self.emits == "last":
             return ChangelogMode.insert_only()
-        return ChangelogMode.all() if self.updates_before else ChangelogMode.upsert()
+        mode = ChangelogMode.all() if self.retracts else ChangelogMode.updates()
+        return mode if self.updates_before else mode.without_updates_before()
 
     def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
         """Return the first of two phases, where not every change is given."""

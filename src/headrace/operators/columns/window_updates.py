@@ -68,6 +68,7 @@ class WindowUpdatesSpec(AggregatesSpec):
     emit: EmitStrategy
     processing_time: bool = False
     updates_before: bool = True
+    retracts: bool = False
     label = "WindowAggregate"
 
     @cached_property
@@ -85,8 +86,8 @@ class WindowUpdatesSpec(AggregatesSpec):
         return kind_of_windows("window-updates", self.processing_time)
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
-        """Return all kinds."""
-        return ChangelogMode.all()
+        """Return updates; also deletions, where rows may be retracted."""
+        return ChangelogMode.all() if self.retracts else ChangelogMode.updates()
 
     def build(self) -> Operator:
         return WindowUpdatesOperator(self)

@@ -14,8 +14,12 @@ from headrace.sql.definitions import Options
 from headrace.sql.types import quote_name
 
 
-def open_catalog(name: str, options: Options) -> Catalog:
-    """Return the catalog of CREATE CATALOG."""
+def open_catalog(name: str, options: Options, others: tuple[str, ...] = ()) -> Catalog:
+    """Return the catalog of CREATE CATALOG. ``others``: types that are opened elsewhere.
+
+    Raises:
+        CatalogError: there is no such type, or it has other options.
+    """
     given = dict(options)
     kind = given.pop("type", None)
     if kind == "generic_in_memory":
@@ -25,10 +29,13 @@ def open_catalog(name: str, options: Options) -> Catalog:
         return MemoryCatalog(default_database)
     if kind == file.TYPE:
         return file.open_file_catalog(name, given)
-    types = f"'generic_in_memory' and '{file.TYPE}' are"
-    if kind is None:
-        raise CatalogError("a catalog needs the option 'type'", hint=f"'type' = …: {types}")
-    raise CatalogError(f"there is no catalog of the type '{kind}'", hint=types)
+    types = ", ".join(map(repr, ("generic_in_memory", file.TYPE, *others)))
+    problem = (
+        "a catalog needs the option 'type'"
+        if kind is None
+        else f"there is no catalog of the type '{kind}'"
+    )
+    raise CatalogError(problem, hint=f"'type' can be {types}")
 
 
 class CatalogRegistry:

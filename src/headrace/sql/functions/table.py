@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 
 from headrace.sql.functions import (
@@ -133,8 +134,12 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(FUNCTIONS))
 
 
-def near(name: str) -> list[str]:
-    """Return names that a misspelled one, or one of another dialect, may stand for."""
+def near(name: str, others: Iterable[str] = ()) -> list[str]:
+    """Return names that a misspelled one, or one of another dialect, may stand for.
+
+    ``others``: names that are not in the table.
+    """
     if name in ELSEWHERE:
         return [ELSEWHERE[name]]
-    return get_close_matches(name, [each for each in FUNCTIONS if each.isidentifier()], 2, 0.75)
+    known = [*(each for each in FUNCTIONS if each.isidentifier()), *others]
+    return get_close_matches(name, known, 2, 0.75)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
-from headrace.sql.aggregates.table import find_aggregate
+from headrace.sql.aggregates.table import AGGREGATES, find_aggregate
 from headrace.sql.convert import BINARY, Converter
 from headrace.sql.dialect.printing import to_sql
 from headrace.sql.expressions import Expression
@@ -21,6 +21,8 @@ class ScopeConverter(Converter):
 
     ``outer``: the columns of the query around this one. ``functions``: those of users.
     """
+
+    other_functions = (*AGGREGATES, "TUMBLE", "HOP", "CUMULATE", "SESSION")
 
     def __init__(
         self,

@@ -19,7 +19,7 @@ from headrace.sql.dialect.nodes import FunctionCall, TypeName
 from headrace.sql.dialect.printing import to_sql
 from headrace.sql.expressions import ColumnRef, Expression
 from headrace.sql.functions.table import FUNCTIONS
-from headrace.sql.places import PLACED, add_place
+from headrace.sql.places import placed_at
 from headrace.sql.python_function import Functions, PythonFunction
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import Aggregate, AggregateCall, Calc, Column, Expand, Rel
@@ -164,11 +164,8 @@ class Grouping:
 
     def replace(self, node: exp.Expr) -> exp.Expr:
         """Return a tree of SELECT, HAVING or ORDER BY over the columns of the aggregation."""
-        try:
+        with placed_at(node):
             return self._replaced(node)
-        except PLACED as error:
-            add_place(error, node)
-            raise
 
     def _replaced(self, node: exp.Expr) -> exp.Expr:
         function = aggregate_of(node)

@@ -17,7 +17,7 @@ from headrace.sql.constant_rows import varies
 from headrace.sql.dialect.printing import to_sql
 from headrace.sql.expressions import ColumnRef, Expression, implementations
 from headrace.sql.expressions import Literal as Constant
-from headrace.sql.places import PLACED, add_place
+from headrace.sql.places import placed_at
 from headrace.sql.python_function import Functions, NoFunctions
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import (
@@ -41,6 +41,7 @@ from headrace.sql.resolve.grouping import (
     scope_of,
     with_functions,
 )
+from headrace.sql.resolve.hints import check_hints
 from headrace.sql.resolve.ordering import sort_items, sorted_rows, without_order
 from headrace.sql.resolve.scope import Scope, Source, unique_names
 from headrace.sql.resolve.sources import ONE_ROW, SourceResolver, Tables
@@ -71,11 +72,8 @@ class QueryResolver:
 
     def query(self, node: exp.Expr) -> Rel:
         """Return the plan, before passes."""
-        try:
+        with placed_at(node):
             return self._query(node)
-        except PLACED as error:
-            add_place(error, node)
-            raise
 
     def subquery(self, node: exp.Expr) -> Rel:
         """Return the plan of a query inside another one, whose order means nothing."""
@@ -116,6 +114,7 @@ class QueryResolver:
     # SELECT
 
     def _select(self, node: exp.Select) -> Rel:
+        check_hints(node)
         for clause, name in _REFUSED_CLAUSES.items():
             if node.args.get(clause):
                 refuse(name)
@@ -126,10 +125,11 @@ class QueryResolver:
         converter = self.converter(scope)
         where = node.args.get("where")
         if where is not None:
-            if next(find_aggregates(where.this), None) is not None:
-                raise SqlValidationError(
-                    "WHERE contains an aggregate function", hint="use HAVING, or a subquery"
-                )
+            for aggregate in find_aggregates(where.this):
+                with placed_at(aggregate):
+                    raise SqlValidationError(
+                        "WHERE contains an aggregate function", hint="use HAVING, or a subquery"
+                    )
             rel = filtered(rel, _condition(converter, where.this, "WHERE"))
         items = self._items(node, scope)
         shown = len(items)
@@ -163,7 +163,9 @@ class QueryResolver:
                 if fields:
                     items += fields
                     continue
-                for source in scope.of_star(alias or None):
+                with placed_at(item):
+                    sources = scope.of_star(alias or None)
+                for source in sources:
                     for name in source.names:
                         items.append((name, exp.column(name, source.alias, quoted=True)))
             elif isinstance(item, exp.Alias):
@@ -197,15 +199,18 @@ class QueryResolver:
         condition = None if condition is None else grouping.replace(condition)
         made = grouping.aggregate()
         scope = scope_of(made)
-        if condition is not None:
-            made = filtered(made, _condition(self.converter(scope), condition, "HAVING"))
+        if having is not None and condition is not None:
+            with placed_at(having.this):
+                made = filtered(made, _condition(self.converter(scope), condition, "HAVING"))
         return made, items, scope
 
     # Set operations, VALUES, ORDER BY
 
     def _set_operation(self, node: exp.SetOperation) -> Rel:
         word = type(node).__name__.upper()
-        parts = aligned([self.subquery(node.this), self.subquery(node.expression)], word)
+        both = [self.subquery(node.this), self.subquery(node.expression)]
+        with placed_at(node.expression):
+            parts = aligned(both, word)
         if isinstance(node, exp.Intersect | exp.Except):
             left, right = parts
             for column in left.columns:
@@ -287,7 +292,10 @@ def _fields_of_row(item: exp.Expr, scope: Scope) -> list[tuple[str, exp.Expr]]:
 def _condition(converter: ScopeConverter, tree: exp.Expr, clause: str) -> Expression:
     found = converter.expression(tree)
     if not isinstance(found.type, BooleanType):
-        raise SqlValidationError(f"{clause} needs a condition, not {found.type}: {to_sql(tree)}")
+        with placed_at(tree):
+            raise SqlValidationError(
+                f"{clause} needs a condition, not {found.type}: {to_sql(tree)}"
+            )
     return found
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from headrace.errors import SqlValidationError
+from headrace.sql.catalog.errors import near_names
 from headrace.sql.expressions import Expression
 from headrace.sql.rel import Columns, reference
 
@@ -59,7 +59,7 @@ class Scope:
     def missing(self, names: Sequence[str]) -> SqlValidationError:
         """Return the error for a name that is no column."""
         known = [visible for source in self.sources for visible in source.names]
-        near = get_close_matches(names[-1], known, 1)
+        near = near_names(names[-1], known, 1)
         return SqlValidationError(
             f"column {'.'.join(names)!r} not found in any table",
             where={"columns": ", ".join(known) or "none"},

@@ -8,6 +8,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
+from headrace.sql.catalog.errors import did_you_mean
 from headrace.sql.convert import Converter
 from headrace.sql.dialect.nodes import (
     Descriptor,
@@ -19,7 +20,7 @@ from headrace.sql.dialect.nodes import (
 )
 from headrace.sql.dialect.printing import to_sql
 from headrace.sql.expressions import ColumnRef, Expression, Literal
-from headrace.sql.places import PLACED, add_place
+from headrace.sql.places import placed_at
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import (
     Calc,
@@ -35,6 +36,7 @@ from headrace.sql.rel import (
     reference,
 )
 from headrace.sql.resolve.calls import call_name
+from headrace.sql.resolve.hints import table_options
 from headrace.sql.resolve.scope import Scope, Source, unique_names
 from headrace.sql.rules.time_attributes import time_attribute
 from headrace.sql.rules.windows import with_window_aggregates
@@ -113,7 +115,8 @@ class SourceResolver:
         rel, source = self._relation(clause.this)
         scope = Scope((source,))
         for join in node.args.get("joins") or ():
-            rel, scope = self._joined(rel, scope, join)
+            with placed_at(join):
+                rel, scope = self._joined(rel, scope, join)
         return rel, scope
 
     def _joined(self, rel: Rel, scope: Scope, join: exp.Join) -> tuple[Rel, Scope]:
@@ -139,7 +142,10 @@ class SourceResolver:
     def _condition(self, scope: Scope, tree: exp.Expr) -> Expression:
         condition = self._queries.converter(scope).expression(tree)
         if not isinstance(condition.type, BooleanType):
-            raise SqlValidationError(f"ON needs a condition, not {condition.type}: {to_sql(tree)}")
+            with placed_at(tree):
+                raise SqlValidationError(
+                    f"ON needs a condition, not {condition.type}: {to_sql(tree)}"
+                )
         return condition
 
     def _filtered(self, rel: Rel, scope: Scope, tree: exp.Expr) -> tuple[Rel, Scope]:
@@ -172,7 +178,8 @@ class SourceResolver:
         expression = self._queries.converter(scope).expression(tree)
         added = _columns_of_elements(expression.type)
         if added is None:
-            raise SqlValidationError(f"UNNEST takes an ARRAY, MAP or MULTISET: {to_sql(tree)}")
+            with placed_at(tree):
+                raise SqlValidationError(f"UNNEST takes an ARRAY, MAP or MULTISET: {to_sql(tree)}")
         ordinality = bool(node.args.get("offset"))
         if ordinality:
             added = (*added, Column("ORDINALITY", INT.with_nullable(False)))
@@ -187,11 +194,8 @@ class SourceResolver:
         return Unnest(rel, expression, columns, outer, ordinality, condition), scope
 
     def _relation(self, node: exp.Expr) -> tuple[Rel, Source]:
-        try:
+        with placed_at(node):
             return self._named(node)
-        except PLACED as error:
-            add_place(error, node)
-            raise
 
     def _named(self, node: exp.Expr) -> tuple[Rel, Source]:
         if isinstance(node, JoinTree):
@@ -243,9 +247,7 @@ class SourceResolver:
         path = [part.name for part in node.parts]
         if len(path) == 1 and path[0] in self._queries.ctes:
             return self._queries.ctes[path[0]], path[0]
-        hints = {}
-        for hint in node.args.get("hints") or ():
-            hints.update(options_of(hint))
+        hints = table_options(node.args.get("hints") or ())
         return self._queries.tables.find(path, hints), path[-1]
 
     # Window table functions
@@ -255,7 +257,9 @@ class SourceResolver:
         kind, parameters = _WINDOWS[name]
         arguments = _named(name, call.expressions, parameters)
         rel, keys = self._data(arguments, name)
-        time = _time_column(rel, arguments.get("TIMECOL"), name, self._queries.batch)
+        descriptor = arguments.get("TIMECOL")
+        with placed_at(call if descriptor is None else descriptor):
+            time = _time_column(rel, descriptor, name, self._queries.batch)
         lengths = {
             each: length_ms(self._queries, arguments[each], name)
             for each in parameters[2:]
@@ -397,6 +401,7 @@ def _time_column(rel: Rel, node: exp.Expr | None, name: str, batch: bool) -> Col
         raise SqlValidationError(
             f"{name}: there is no column {names[0]!r}",
             where={"columns": ", ".join(each.name for each in rel.columns)},
+            hint=did_you_mean(names[0], [each.name for each in rel.columns]),
         )
     if not is_time(rel, column, batch):
         kind = column.type
@@ -424,12 +429,4 @@ def _named(name: str, nodes: Sequence[exp.Expr], parameters: Sequence[str]) -> d
                 f"{name} has no argument {key}", where={"arguments": ", ".join(parameters)}
             )
         found[key] = value
-    return found
-
-
-def options_of(hint: exp.Expr) -> dict[str, str]:
-    """Return the options of a hint ``OPTIONS('key' = 'value')``."""
-    found = {}
-    for each in hint.find_all(exp.EQ):
-        found[each.this.name] = each.expression.name
     return found

@@ -39,15 +39,19 @@ def changelog_mode(rel: Rel, scan_mode: ScanMode, batch: bool) -> ChangelogMode:
     if isinstance(rel, StreamScan):
         return MODES[rel.gives]
     if isinstance(rel, WindowAggregate):
-        return INSERTS if rel.emit is None else ChangelogMode.all()
+        if rel.emit is None:
+            return INSERTS
+        given = changelog_mode(rel.input, scan_mode, batch)
+        return ChangelogMode.updates() if given == INSERTS else ChangelogMode.all()
     if isinstance(rel, ChangelogNormalize):
         return ChangelogMode.all()
     if isinstance(rel, Aggregate):
         given = changelog_mode(rel.input, scan_mode, batch)
+        if given != INSERTS:
+            return ChangelogMode.all()
+        # Of equal rows the first one stays. No group is deleted, as none loses a row.
         changes = any(call.function != KEY_VALUE.name for call in rel.calls)
-        if not changes and given == INSERTS:
-            return INSERTS  # of equal rows the first one stays
-        return ChangelogMode.all()
+        return ChangelogMode.updates() if changes else INSERTS
     if isinstance(rel, SetOperation):
         found = changes_of(
             rel.kind, [changelog_mode(each, scan_mode, batch) for each in rel.inputs]

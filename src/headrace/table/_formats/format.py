@@ -5,13 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.serialization import BulkWriterFactory
 from headrace.datastream.formats._file_format import FileFormat
 from headrace.sql.rel import Columns, arrow_schema
 from headrace.table._options import TableOption
+
+Place = Literal["files", "messages"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,8 @@ class TableFormat(ABC):
     identifier: ClassVar[str]
     options: ClassVar[tuple[TableOption, ...]] = ()
     """The options, without the format's name before them."""
+    places: ClassVar[tuple[Place, ...]] = ("files", "messages")
+    """Where values of the format can be."""
 
     columns: Columns
 

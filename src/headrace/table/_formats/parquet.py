@@ -32,6 +32,7 @@ class ParquetTableFormat(BulkTableFormat):
     compression: str = "snappy"
 
     identifier = "parquet"
+    places = ("files",)
     options = (_COMPRESSION, _UTC)
 
     @classmethod

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
+from headrace.errors import SqlValidationError
 from headrace.sql.rel import Columns
-from headrace.table._formats.format import TableFormat
+from headrace.table._formats.format import Place, TableFormat
 from headrace.table._options import TableOption, find_named
 
 _FORMATS = {
@@ -22,14 +23,30 @@ _FORMATS = {
 
 
 def find_format(
-    identifier: str | None, table: str = "", others: Iterable[str] = ()
+    identifier: str | None,
+    table: str = "",
+    others: Iterable[str] = (),
+    place: Place | None = None,
 ) -> type[TableFormat]:
     """Return the class of a format. ``table``, ``others``: as ``find_named`` has them.
 
+    ``place``: where its values are to be.
+
     Raises:
-        SqlValidationError: there is none of this name.
+        SqlValidationError: there is none of this name, or it is not for the place.
     """
-    module, _, name = find_named("format", identifier, _FORMATS, table, others).partition(":")
+    found = _load(find_named("format", identifier, _FORMATS, table, others))
+    if place is not None and place not in found.places:
+        fitting = [name for name, path in _FORMATS.items() if place in _load(path).places]
+        raise SqlValidationError(
+            f"table {table!r}: the format {identifier!r} is not for {place}",
+            where={f"formats of {place}": ", ".join(fitting)},
+        )
+    return found
+
+
+def _load(path: str) -> type[TableFormat]:
+    module, _, name = path.partition(":")
     found: type[TableFormat] = getattr(import_module(module), name)
     return found
 

@@ -24,7 +24,7 @@ def catalogs_of(configuration: Configuration, catalog: str, database: str) -> Ca
 
 def _opened(configuration: Configuration, name: str, given: Options) -> Catalog:
     if dict(given).get("type") != spark.TYPE:
-        return open_catalog(name, given)
+        return open_catalog(name, given, (spark.TYPE,))
     others = [key for key, _ in given if key != "type"]
     if others:
         raise CatalogError(f"a catalog of Spark has no option '{others[0]}'")

@@ -15,6 +15,7 @@ from headrace.common._options.table import (
     LATE_FIRE_DELAY,
     MINI_BATCH,
     NOT_NULL_ENFORCER,
+    SOURCE_IDLE_TIMEOUT,
     STATE_TTL,
     TIME_ZONE,
     UPSERT_MATERIALIZE,
@@ -41,7 +42,8 @@ class PlanningOptions:
     """How plans become streams and sinks.
 
     ``time_zone``: that of TIMESTAMP_LTZ. ``duplicates``: whether tables of changes may deliver a
-    change twice. ``ttl_ms``: how long state is kept after its last change; 0: without end.
+    change twice. ``idle_ms``: after how long without rows a split counts as idle; 0: never, unless
+    its table says so. ``ttl_ms``: how long state is kept after its last change; 0: without end.
     ``materialize``: whether sinks keep the rows of their key. ``drops_nulls``: whether rows with
     NULL in a column that is NOT NULL are dropped; otherwise the job fails.
     """
@@ -50,6 +52,7 @@ class PlanningOptions:
     time_zone: str
     mini_batch: bool
     duplicates: bool
+    idle_ms: int
     ttl_ms: int
     materialize: Materialize
     drops_nulls: bool
@@ -65,6 +68,7 @@ class PlanningOptions:
             time_zone=time_zone_of(configuration),
             mini_batch=options.read(configuration, MINI_BATCH),
             duplicates=options.read(configuration, DUPLICATES),
+            idle_ms=options.read(configuration, SOURCE_IDLE_TIMEOUT),
             ttl_ms=ttl_ms,
             materialize=options.read(configuration, UPSERT_MATERIALIZE),
             drops_nulls=options.read(configuration, NOT_NULL_ENFORCER) == "DROP",

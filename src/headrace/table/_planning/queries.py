@@ -17,9 +17,9 @@ from headrace.sql.places import PLACED, placed_by
 from headrace.sql.python_function import PythonFunction
 from headrace.sql.rel import Columns, Rel
 from headrace.sql.resolve.fitting import fitted_insert
+from headrace.sql.resolve.hints import table_options
 from headrace.sql.resolve.query import QueryResolver, renamed
 from headrace.sql.resolve.scope import Scope, Source
-from headrace.sql.resolve.sources import options_of
 from headrace.sql.resolve.tables import read_columns, table_plan
 from headrace.sql.types import SqlType
 from headrace.table._functions.registry import definition_of
@@ -124,7 +124,7 @@ class Queries:
             constants,
             target.name,
         )
-        hints = tuple(pair for each in insert.hints for pair in options_of(each).items())
+        hints = tuple(table_options(insert.hints).items())
         return PlannedInsert(rel, target, insert.overwrite, insert.on_conflict, hints)
 
     def target(self, given: str | TableDescriptor, columns: Columns) -> Target:

@@ -142,6 +142,15 @@ SELECT id FROM orders /*+ OPTIONS('csv.ignore-parse-errors' = 'true') */ WHERE i
 -- case: hint_options_unknown
 SELECT id FROM orders /*+ OPTIONS('nope' = 'true') */;
 
+-- case: hint_unknown
+SELECT /*+ NOPE(orders) */ id FROM orders;
+
+-- case: hint_of_table_unknown
+SELECT id FROM orders /*+ OPTION('csv.ignore-parse-errors' = 'true') */;
+
+-- case: hint_of_join_without_join
+SELECT /*+ BROADCAST(orders), SHUFFLE_HASH(orders) */ id FROM orders WHERE id < 3;
+
 -- case: hint_options_change_format
 -- note: the same file, read with another separator
 SELECT id, k

@@ -27,6 +27,7 @@ def test_by_default_state_has_no_end_and_nulls_are_errors() -> None:
         ("table.exec.sink.not-null-enforcer", "DROP", "drops_nulls", True),
         ("table.exec.sink.upsert-materialize", "FORCE", "materialize", "FORCE"),
         ("table.exec.source.cdc-events-duplicate", "true", "duplicates", True),
+        ("table.exec.source.idle-timeout", "2 s", "idle_ms", 2_000),
         ("table.local-time-zone", "Asia/Tokyo", "time_zone", "Asia/Tokyo"),
     ],
 )

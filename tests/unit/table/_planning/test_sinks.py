@@ -50,7 +50,7 @@ def test_rows_that_change_need_a_table_that_takes_changes(tmp_path: Path) -> Non
     files = table(connector="filesystem", path=str(tmp_path), format="csv")
     with pytest.raises(SqlValidationError, match="does not accept the changes") as caught:
         plan(PlannedInsert(COUNTS, target(files)))
-    assert caught.value.where["the query gives"] == str(ChangelogMode.all())
+    assert caught.value.where["the query gives"] == str(ChangelogMode.updates())
     assert plan(PlannedInsert(COUNTS, target(table()))).changes == SinkChanges()
 
 

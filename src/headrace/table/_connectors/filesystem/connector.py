@@ -150,7 +150,7 @@ class _FileTable:
         Raises:
             SqlValidationError: an option is unknown, missing or wrong.
         """
-        kind = find_format(request.options.get("format"), request.name, request.options)
+        kind = find_format(request.options.get("format"), request.name, request.options, "files")
         declared = (*_OPTIONS, *format_options(kind))
         options = read_options(request.name, request.options, declared, unsupported=_UNSUPPORTED)
         check_partition_keys(request)

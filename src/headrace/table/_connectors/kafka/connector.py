@@ -58,16 +58,16 @@ class KafkaConnector(Connector):
         options, parts = self._parts(request)
         topics, pattern = _topics(request.name, options)
         properties = _properties(request)
-        reset = properties.pop("auto.offset.reset", None)
         starting = (
             KafkaOffsetsInitializer.earliest()
             if self.upserts
-            else starting_offsets(request.name, options, topics, reset)
+            else starting_offsets(request.name, options, topics, properties)
         )
+        properties.pop("auto.offset.reset", None)
         interval_ms = options[DISCOVERY.key]
         properties.setdefault("partition.discovery.interval.ms", str(interval_ms))
         mode = ChangelogMode.upsert() if self.upserts else parts.value.gives
-        stopping = stopping_offsets(request.name, options, topics)
+        stopping = stopping_offsets(request.name, options, topics, properties)
         source = TableKafkaSource(
             topics=topics,
             topic_pattern=pattern,

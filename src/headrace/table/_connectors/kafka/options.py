@@ -108,7 +108,10 @@ def guarantee_of(table: str, options: Mapping[str, Any]) -> DeliveryGuarantee:
 
 
 def starting_offsets(
-    table: str, options: Mapping[str, Any], topics: tuple[str, ...], reset: object
+    table: str,
+    options: Mapping[str, Any],
+    topics: tuple[str, ...],
+    properties: Mapping[str, object],
 ) -> KafkaOffsetsInitializer:
     """Return where reading begins."""
     mode = options[STARTUP.key]
@@ -117,6 +120,8 @@ def starting_offsets(
     if mode == "latest-offset":
         return KafkaOffsetsInitializer.latest()
     if mode == "group-offsets":
+        _check_group(table, STARTUP, properties)
+        reset = properties.get("auto.offset.reset")
         if reset not in _RESETS:
             raise SqlValidationError(
                 f"table {table!r}: properties.auto.offset.reset is {reset!r}, but must be"
@@ -127,7 +132,10 @@ def starting_offsets(
 
 
 def stopping_offsets(
-    table: str, options: Mapping[str, Any], topics: tuple[str, ...]
+    table: str,
+    options: Mapping[str, Any],
+    topics: tuple[str, ...],
+    properties: Mapping[str, object],
 ) -> KafkaOffsetsInitializer | None:
     """Return where reading ends; None: it does not."""
     mode = options[BOUNDED.key]
@@ -136,8 +144,19 @@ def stopping_offsets(
     if mode == "latest-offset":
         return KafkaOffsetsInitializer.latest()
     if mode == "group-offsets":
+        _check_group(table, BOUNDED, properties)
         return KafkaOffsetsInitializer.committed_offsets(KafkaOffsetResetStrategy.LATEST)
     return _given_offsets(table, options, mode, topics, BOUNDED, BOUNDED_TIME, BOUNDED_OFFSETS)
+
+
+def _check_group(table: str, of_mode: TableOption, properties: Mapping[str, object]) -> None:
+    if not properties.get("group.id"):
+        others = ", ".join(each for each in of_mode.choices if each != "group-offsets")
+        raise SqlValidationError(
+            f"table {table!r}: {of_mode.key!r} is 'group-offsets', and no group is set",
+            where={"modes without a group": others},
+            hint=f"set 'properties.group.id', or another {of_mode.key!r}",
+        )
 
 
 def _given_offsets(

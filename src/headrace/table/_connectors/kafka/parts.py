@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.common.changelog_mode import ChangelogMode
 from headrace.errors import SqlValidationError
 from headrace.sql.rel import Column, Columns
 from headrace.sql.types import BIGINT, BYTES, INT, STRING, MapType, SqlType, TimestampLtzType
@@ -76,9 +77,9 @@ def parts_of(
     if upserts and (key_name is None or value_name is None):
         raise SqlValidationError(f"table {table!r} needs 'key.format' and 'value.format'")
     value_prefix = "value." if VALUE_FORMAT.key in given else ""
-    value_kind = find_format(value_name, table, given)
+    value_kind = find_format(value_name, table, given, "messages")
     formats = [*format_options(value_kind, value_prefix)]
-    key_kind = None if key_name is None else find_format(key_name, table, given)
+    key_kind = None if key_name is None else find_format(key_name, table, given, "messages")
     if key_kind is not None:
         formats += format_options(key_kind, "key.")
     options = read_options(table, given, (*declared, *formats), (PROPERTIES,))
@@ -95,6 +96,11 @@ def parts_of(
             Column(name.removeprefix(prefix), by_name[name].type) for name in key_columns
         )
         key = _with_subject(make_format(key_kind, table, of_key, options, "key."), options, "key")
+        if not key.gives.kinds <= ChangelogMode.insert_only().kinds:
+            raise SqlValidationError(
+                f"table {table!r}: {key.identifier!r} is not a format of keys, because it has"
+                " changes of its own"
+            )
     of_value = tuple(each for each in physical if each.name in value_columns)
     value = make_format(value_kind, table, of_value, options, value_prefix)
     value = _with_subject(value, options, "value")

@@ -42,6 +42,7 @@ class AvroConfluentFormat(TableFormat):
     subject: str | None = None
 
     identifier = "avro-confluent"
+    places = ("messages",)
     options = (
         _URL,
         SUBJECT,

@@ -80,6 +80,16 @@ def with_options_of_table(strategy: WatermarkStrategy, rel: Rel) -> WatermarkStr
     return strategy
 
 
+def with_idleness_by_default(
+    strategy: WatermarkStrategy, rel: Rel, idle_ms: int
+) -> WatermarkStrategy:
+    """Return the strategy with ``table.exec.source.idle-timeout``, unless the table has its own."""
+    while isinstance(rel, OverInput):
+        rel = rel.input
+    own = isinstance(rel, Scan) and _IDLE.key in dict(rel.options)
+    return strategy if own or not idle_ms else strategy.with_idleness(Duration.of_millis(idle_ms))
+
+
 class RowWatermarks(WatermarkGenerator):
     """The greatest value of the watermark column; NULLs do not count.
 

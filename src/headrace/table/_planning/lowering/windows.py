@@ -118,7 +118,9 @@ def _spec(
         local=zone,
     )
     if rel.emit is not None:
-        return WindowUpdatesSpec(keys, slices, aggregates, *schemas, borders, rel.emit, clock)
+        return WindowUpdatesSpec(
+            keys, slices, aggregates, *schemas, borders, rel.emit, clock, retracts=retracts
+        )
     return WindowAggregateSpec(
         keys, slices, aggregates, *schemas, borders, retracts, processing_time=clock
     )

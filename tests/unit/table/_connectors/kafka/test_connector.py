@@ -160,6 +160,8 @@ def test_exactly_once() -> None:
         (TO | {"format": "json", "topic-pattern": "t.*"}, "one of the options"),
         (JSON | {"key.format": "json"}, "set together"),
         (JSON | {"key.format": "json", "key.fields": "x"}, "is not a column"),
+        (TO | {"format": "json"}, r"no group is set[^$]*earliest-offset[^$]*properties\.group\.id"),
+        (JSON | {"scan.bounded.mode": "group-offsets"}, "'scan.bounded.mode' is 'group-offsets'"),
         (JSON | {"scan.startup.mode": "timestamp"}, "timestamp-millis"),
         (JSON | {"scan.startup.mode": "earliest"}, "one of earliest-offset"),
         (JSON | {"value.format": "json"}, "both"),

@@ -10,6 +10,7 @@ from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.configuration import Configuration
 from headrace.datastream.data_stream import DataStream
 from headrace.errors import SqlValidationError, UnsupportedError
+from headrace.operators.timestamps import TimestampsSpec
 from headrace.sql.rel import (
     Aggregate,
     AggregateCall,
@@ -21,9 +22,11 @@ from headrace.sql.rel import (
     StreamScan,
     Union,
     Values,
+    Watermark,
     Window,
     WindowAggregate,
     WindowSpec,
+    reference,
 )
 from headrace.sql.types import BIGINT, STRING, TimestampType
 from headrace.table._planning.lowering.lowering import Lowering
@@ -75,6 +78,14 @@ def test_a_table_is_read_once() -> None:
     made = lowering(sources)
     made.lower(Union((SCAN, COUNTS, SCAN)))
     assert sources.asked == ["plain"]
+
+
+def test_the_watermarks_of_tables_do_not_wait_for_splits_without_rows() -> None:
+    watermark = Watermark(SCAN, "ts", reference(TIME), SCAN.columns)
+    stream = lowering(**{"table.exec.source.idle-timeout": "3 s"}).lower(watermark)
+    node = stream._configurable_operator
+    assert node is not None and isinstance(node.spec, TimestampsSpec)
+    assert node.spec.strategy.idle_timeout_ms == 3_000
 
 
 def test_texts_are_decoded_for_operators_that_need_it() -> None:
