@@ -30,8 +30,18 @@ MODES = {
 """The mode of each kind of ``StreamScan``."""
 
 
-def changelog_mode(rel: Rel, scan_mode: ScanMode, batch: bool) -> ChangelogMode:
-    """Return the row kinds of a relation; in a batch, all are inserts."""
+def changelog_mode(
+    rel: Rel, scan_mode: ScanMode, batch: bool, ttl_ms: int | None = None
+) -> ChangelogMode:
+    """Return the row kinds of a relation; in a batch, all are inserts.
+
+    ``ttl_ms``: how long state is kept without a hint; 0: without end; None: all state is kept
+    without end, also where a hint says otherwise.
+    """
+
+    def mode_of(each: Rel) -> ChangelogMode:
+        return changelog_mode(each, scan_mode, batch, ttl_ms)
+
     if batch:
         return INSERTS
     if isinstance(rel, Scan):
@@ -43,18 +53,16 @@ def changelog_mode(rel: Rel, scan_mode: ScanMode, batch: bool) -> ChangelogMode:
     if isinstance(rel, ChangelogNormalize):
         return ChangelogMode.all()
     if isinstance(rel, Aggregate):
-        given = changelog_mode(rel.input, scan_mode, batch)
         changes = any(call.function != KEY_VALUE.name for call in rel.calls)
-        if not changes and given == INSERTS:
+        again = ttl_ms is not None and rel.kept_ms(ttl_ms) > 0  # equal results are given again
+        if not changes and not again and mode_of(rel.input) == INSERTS:
             return INSERTS  # of equal rows the first one stays
         return ChangelogMode.all()
     if isinstance(rel, SetOperation):
-        found = changes_of(
-            rel.kind, [changelog_mode(each, scan_mode, batch) for each in rel.inputs]
-        )
+        found = changes_of(rel.kind, [mode_of(each) for each in rel.inputs], bool(ttl_ms))
         assert found is not None, "every relation has a mode"
         return found
-    modes = [changelog_mode(each, scan_mode, batch) for each in rel.inputs]
+    modes = [mode_of(each) for each in rel.inputs]
     found = union(modes) if modes else INSERTS
     assert found is not None, "every relation has a mode"
     return found

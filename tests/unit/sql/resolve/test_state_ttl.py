@@ -79,6 +79,35 @@ def test_the_plan_warns_of_state_without_end(env: TableEnvironment) -> None:
     assert warning in env.explain_sql(OF_ORDERS.replace("1 d", "0 s"))
 
 
+def test_the_plan_warns_of_a_sink_that_keeps_rows(env: TableEnvironment) -> None:
+    env.execute_sql(
+        "CREATE TABLE counted (n BIGINT, k STRING, PRIMARY KEY (n) NOT ENFORCED) WITH"
+        " ('connector' = 'print')"
+    )
+    insert = "INSERT INTO counted SELECT n, k FROM ({}) AS t ON CONFLICT DO DEDUPLICATE"
+    plan = env.explain_sql(insert.format(OF_ORDERS))
+    assert plan.count("== Warning ==") == 1
+    assert "counted]) keeps the rows of each primary key without end" in plan
+    env.get_config().set("table.exec.state.ttl", "1 h")
+    assert "Warning" not in env.explain_sql(insert.format(OF_ORDERS))
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT DISTINCT k FROM orders", "SELECT k FROM orders INTERSECT SELECT 'a'"]
+)
+def test_rows_that_are_given_again_need_a_table_that_takes_updates(
+    env: TableEnvironment, query: str
+) -> None:
+    env.execute_sql(
+        "CREATE TABLE files (k STRING) WITH"
+        " ('connector' = 'filesystem', 'path' = '/tmp/none', 'format' = 'json')"
+    )
+    assert "Sink" in env.explain_sql(f"INSERT INTO files {query}")
+    env.get_config().set("table.exec.state.ttl", "1 h")
+    with pytest.raises(SqlValidationError, match="does not accept the changes of this query"):
+        env.explain_sql(f"INSERT INTO files {query}")
+
+
 def test_an_operator_keeps_its_uid_when_the_time_changes(env: TableEnvironment) -> None:
     (one,) = [r for r in walk(env.sql_query(OF_ORDERS)._rel) if isinstance(r, Aggregate)]
     (other,) = [
