@@ -113,7 +113,7 @@ class TableSinks:
             changes = sink_changes(
                 rel, mode, sink.accepts, key, insert.action, self._options.materialize, name
             )
-        _check_mode(mode, changes, sink.accepts, name)
+        _check_mode(self._lowering.declared_mode(rel), changes, sink.accepts, name)
         required = tuple(
             each.name for each in columns if not each.type.nullable or each.name in key
         )

@@ -78,6 +78,11 @@ class LoweringContext(ABC):
         """Return the row kinds of a plan."""
         return changelog_mode(rel, self.streams.mode, self.options.batch, self.options.ttl_ms)
 
+    def declared_mode(self, rel: Rel) -> ChangelogMode:
+        """Return the row kinds that Flink declares: every aggregation may give updates."""
+        ttl_ms = max(self.options.ttl_ms, 1)
+        return changelog_mode(rel, self.streams.mode, self.options.batch, ttl_ms)
+
     def changes(self, rel: Rel) -> bool:
         """Return whether rows of a plan may be retracted or replaced."""
         return self.mode(rel) != INSERTS
