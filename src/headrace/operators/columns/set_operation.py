@@ -101,7 +101,8 @@ class SetOperationOperator(KeyedValueOperator):
     """Counts each row in both inputs."""
 
     def __init__(self, spec: SetOperationSpec) -> None:
-        super().__init__(spec.schema, SLOT, spec.ttl_ms, type_data("PICKLED_BYTE_ARRAY"))
+        ttl_ms = 0 if spec.emits == "last" else spec.ttl_ms  # the state ends with the batch
+        super().__init__(spec.schema, SLOT, ttl_ms, type_data("PICKLED_BYTE_ARRAY"))
         self._spec = spec
 
     def take(self, columns: Columns, codes: np.ndarray[Any, Any], distinct: list[Any]) -> None:
