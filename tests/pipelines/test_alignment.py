@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
+import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +13,7 @@ import pytest
 from headrace.common import Duration, WatermarkStrategy
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.connectors.number_seq import NumberSequenceSource
+from headrace.table import StreamTableEnvironment
 from headrace.testing import run_pipeline
 
 RECORDS = 200
@@ -41,3 +46,49 @@ def test_the_fast_source_waits_for_the_slow_one(keyed: bool) -> None:
     # What one micro-batch takes of the fast source: 5 records.
     assert reached["slow"] == (20 * 5 - 1) * 100
     assert reached["fast"] <= reached["slow"] + DRIFT_MS + 5 * 10_000
+
+
+OPTIONS = {
+    "scan.watermark.alignment.group": "group",
+    "scan.watermark.alignment.max-drift": f"{DRIFT_MS} ms",
+    "scan.watermark.alignment.update-interval": "1 s",
+}
+
+
+def tables(folder: Path, where: str) -> Callable[[Any], DataStream]:
+    """The same with two tables of files; ``where``: the options of alignment are given."""
+    begin = datetime.datetime(2026, 1, 2)
+    for name, step_ms in (("fast", 10_000), ("slow", 100)):
+        times = (begin + datetime.timedelta(milliseconds=n * step_ms) for n in range(RECORDS))
+        rows = (json.dumps({"at": at.isoformat(" ", "milliseconds")}) for at in times)
+        (folder / name).write_text("".join(f"{row}\n" for row in rows), "utf-8")
+    options = ", ".join(f"'{key}' = '{value}'" for key, value in OPTIONS.items())
+    hint = f"/*+ OPTIONS({options}) */" if where == "hint" else ""
+
+    def made(env: StreamExecutionEnvironment) -> DataStream:
+        t_env = StreamTableEnvironment.create(env)
+        for name in ("fast", "slow"):
+            t_env.execute_sql(
+                f"CREATE TABLE {name} (`at` TIMESTAMP(3), WATERMARK FOR `at` AS `at`) WITH"
+                f" ('connector' = 'filesystem', 'path' = '{folder / name}', 'format' = 'json'"
+                f"{', ' + options if where == 'WITH' else ''})"
+            )
+        both = " UNION ALL ".join(
+            f"SELECT '{name}', `at` FROM {name} {hint}" for name in ("fast", "slow")
+        )
+        return t_env.to_data_stream(t_env.sql_query(both))
+
+    return made
+
+
+@pytest.mark.parametrize("where", ["WITH", "hint", "nowhere"])
+def test_the_fast_table_waits_for_the_slow_one(where: str, tmp_path: Path) -> None:
+    results = run_pipeline(tables(tmp_path, where), cuts=[10] * 20, micro_batches=20)
+    reached: dict[str, Any] = {}
+    for name, at in results.only:
+        reached[name] = max(reached.get(name, at), at)
+    ahead = (reached["fast"] - reached["slow"]) / datetime.timedelta(milliseconds=1)
+    if where == "nowhere":
+        assert ahead > 20 * DRIFT_MS
+    else:
+        assert ahead <= DRIFT_MS + 10 * 10_000

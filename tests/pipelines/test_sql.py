@@ -53,9 +53,12 @@ def small_pieces() -> Iterator[None]:
         yield
 
 
-def program(query: str, rows: list[Any], mini: bool) -> Callable[[Any], dict[str, DataStream]]:
+def program(
+    query: str, rows: list[Any], mini: bool, ttl: str = "0 s"
+) -> Callable[[Any], dict[str, DataStream]]:
     def made(_: Any) -> dict[str, DataStream]:
         options = {**SETTINGS, "table.exec.mini-batch.enabled": str(mini).lower()}
+        options["table.exec.state.ttl"] = ttl
         env = StreamExecutionEnvironment(Configuration.from_dict(options))
         table_env = StreamTableEnvironment.create(env)
         values = ", ".join(
@@ -90,11 +93,18 @@ cuts = st.lists(st.integers(1, 6), max_size=6)
 
 
 @settings(max_examples=examples(12), deadline=None)
-@given(st.sampled_from(sorted(QUERIES)), ROWS, st.booleans(), cuts, cuts)
+@given(
+    st.sampled_from(sorted(QUERIES)),
+    ROWS,
+    st.booleans(),
+    st.sampled_from(["0 s", "1 h"]),
+    cuts,
+    cuts,
+)
 def test_a_statement_gives_the_same_table_however_it_is_run(
-    name: str, rows: list[Any], mini: bool, some: list[int], other: list[int]
+    name: str, rows: list[Any], mini: bool, ttl: str, some: list[int], other: list[int]
 ) -> None:
-    made = program(QUERIES[name], rows, mini)
+    made = program(QUERIES[name], rows, mini, ttl)
     expected = of_duckdb(QUERIES[name], rows)
     hows: list[dict[str, Any]] = [
         {},

@@ -284,6 +284,7 @@ SETTINGS: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "ttl and mini-batches": (MINI, {"table.exec.state.ttl": "1 h"}),
     "duplicates": ({}, BY_KEY),
 }
+KEYED = "SELECT k, n FROM c WHERE n > 1"
 BY_ROWS = "SELECT k, MIN(w) AS m, COUNT(DISTINCT w) AS c FROM t GROUP BY k"
 
 
@@ -297,6 +298,72 @@ def test_settings_may_change(name: str, query: str, groups: tuple[int, int], fol
     savepoint = first.savepoint()
     then = Run(program(query, folder, settings=after), savepoint, groups=groups, now_ms=1000)
     assert folded(first.rows + then.to_end()) == folded(whole)
+
+
+@pytest.mark.parametrize("groups", [(3, 2), (5, 1)], ids=str)
+@pytest.mark.parametrize(
+    "query",
+    [EXCEPT, EXCEPT.replace(" ALL", ""), KEYED],
+    ids=["except all", "except", "rows by key"],
+)
+@pytest.mark.parametrize("name", [each for each in SETTINGS if "ttl" in each])
+def test_the_time_to_live_may_change(
+    name: str, query: str, groups: tuple[int, int], folder: Path
+) -> None:
+    before, after = ({**BY_KEY, **each} for each in SETTINGS[name])
+    whole = Run(program(query, folder, settings=BY_KEY)).to_end()
+    first = Run(program(query, folder, settings=before))
+    savepoint = first.savepoint()
+    then = Run(program(query, folder, settings=after), savepoint, groups=groups, now_ms=1000)
+    assert folded(first.rows + then.to_end()) == folded(whole)
+
+
+OVER_DISTINCT = "SELECT COUNT(*), MAX(n) FROM (SELECT DISTINCT n, w FROM t)"
+
+
+def test_a_time_to_live_that_makes_rows_change_is_another_meaning_of_what_reads_them(
+    folder: Path,
+) -> None:
+    """MAX over rows that are only added keeps one value, over others all of them."""
+    changed = program(OVER_DISTINCT, folder, settings={"table.exec.state.ttl": "1 h"})
+    whole = folded(Run(program(OVER_DISTINCT, folder)).to_end())
+    assert folded(Run(changed).to_end()) == whole
+    savepoint = Run(program(OVER_DISTINCT, folder)).savepoint()
+    with pytest.raises(CheckpointError, match="no operator 'GroupAggregate'"):
+        Run(changed, savepoint)
+    first = Run(changed)
+    longer = program(OVER_DISTINCT, folder, settings={"table.exec.state.ttl": "1 d"})
+    rest = Run(longer, first.savepoint()).to_end()
+    assert folded(first.rows + rest) == whole
+
+
+EXPIRING: dict[str, tuple[str, int]] = {
+    "groups": (GROUPED, 3),
+    "groups by row": (BY_ROWS, 3),
+    "rows by key": ("SELECT k, n FROM c", 3),
+    "except": ("SELECT k FROM t EXCEPT SELECT 'z' FROM t", 3),
+    "except all": ("SELECT k FROM t EXCEPT ALL SELECT 'z' FROM t WHERE n < 0", 3),
+    "limit": ("SELECT k FROM t LIMIT 9", 1),
+}
+
+
+@pytest.mark.parametrize("name", EXPIRING)
+@pytest.mark.parametrize("groups", [(3, 2), (1, 1)], ids=str)
+def test_state_is_gone_after_a_restart_beyond_its_time(
+    name: str, groups: tuple[int, int], folder: Path
+) -> None:
+    query, keys = EXPIRING[name]
+    settings = {**BY_KEY, "table.exec.state.ttl": "10 s"}
+    first = Run(program(query, folder, settings=settings))
+    savepoint = first.savepoint()
+    assert len(keys_in(savepoint)) >= keys
+    then = Run(program(query, folder, settings=settings), savepoint, groups=groups, now_ms=60_000)
+    then.budget = 1
+    then.run.step()  # timers fire after the rows
+    assert len(keys_of(then.run)) <= 2
+    then.to_end()
+    again = [row for row in then.rows if row.get_row_kind().name == "INSERT"]
+    assert len(again) >= keys, "what came before is forgotten"
 
 
 @pytest.mark.parametrize("query", [GROUPED, BY_ROWS, WINDOWED], ids=["arrays", "rows", "windows"])
@@ -347,7 +414,11 @@ def test_state_is_gone_after_the_time_that_was_set_last(
 
 def keys_of(run: LocalRun) -> set[Any]:
     """The keys that have state."""
-    savepoint = run.savepoint()
+    return keys_in(run.savepoint())
+
+
+def keys_in(savepoint: MemorySavepoint) -> set[Any]:
+    """The keys that have state in a savepoint."""
     records = (
         r
         for name in savepoint.manifest.parts

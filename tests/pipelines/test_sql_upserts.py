@@ -54,12 +54,13 @@ def small_pieces() -> Iterator[None]:
         yield
 
 
-def program(query: str, path: Path, mini: bool) -> Callable[[Any], dict[str, DataStream]]:
+def program(query: str, path: Path, mini: bool, ttl: str) -> Callable[[Any], dict[str, DataStream]]:
     def made(_: Any) -> dict[str, DataStream]:
         options = {
             **SETTINGS,
             "table.exec.mini-batch.enabled": str(mini).lower(),
             "table.exec.source.cdc-events-duplicate": "true",
+            "table.exec.state.ttl": ttl,
         }
         env = StreamExecutionEnvironment(Configuration.from_dict(options))
         table_env = StreamTableEnvironment.create(env)
@@ -89,12 +90,20 @@ cuts = st.lists(st.integers(1, 6), max_size=6)
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-@given(st.sampled_from(sorted(QUERIES)), MESSAGES, st.booleans(), cuts, cuts)
+@given(
+    st.sampled_from(sorted(QUERIES)),
+    MESSAGES,
+    st.booleans(),
+    st.sampled_from(["0 s", "1 h"]),
+    cuts,
+    cuts,
+)
 def test_the_last_row_of_each_key_counts(
     tmp_path: Path,
     query: str,
     messages: list[Message],
     mini: bool,
+    ttl: str,
     some: list[int],
     other: list[int],
 ) -> None:
@@ -105,7 +114,7 @@ def test_the_last_row_of_each_key_counts(
         rows.pop(key, None)
         if row is not None:
             rows[key] = row
-    made, expected = program(query, path, mini), QUERIES[query](rows)
+    made, expected = program(query, path, mini, ttl), QUERIES[query](rows)
     hows: list[dict[str, Any]] = [
         {},
         {"cuts": some, "backends": "paged", "restarts": True, "key_groups": 3, "parallelism": 2},

@@ -201,6 +201,10 @@ class Aggregate(OverInput):
     calls: tuple[AggregateCall, ...]
     ttl_ms: int | None = field(default=None, repr=False)
 
+    def kept_ms(self, default_ms: int) -> int:
+        """Return how long state is kept; ``default_ms``: as the configuration says."""
+        return default_ms if self.ttl_ms is None else self.ttl_ms
+
     @property
     def columns(self) -> Columns:
         of_input = {each.name: each for each in self.input.columns}

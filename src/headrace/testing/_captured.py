@@ -179,6 +179,10 @@ class CapturedOperator(KeyedOperator):
     def fire_timer(self, timer: Timer, is_event_time: bool) -> None:
         self._keyed.fire_timer(timer, is_event_time)
 
+    def take_converted_state(self) -> None:
+        if isinstance(self._inner, KeyedOperator):
+            self._inner.take_converted_state()
+
     def finish(self, backend: StateBackend) -> None:
         self._keyed.finish(backend)
 

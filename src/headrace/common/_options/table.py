@@ -24,8 +24,8 @@ STATE_TTL: ConfigOption[int] = ConfigOption(
     "table.exec.state.ttl",
     ValueKind.DURATION,
     0,
-    "How long the state of a key of GROUP BY or SELECT DISTINCT is kept after its last change, by"
-    " processing time. 0: without end. The hint STATE_TTL sets it for one query.",
+    "How long the state of a key is kept after its last change, by processing time. 0: without end."
+    " The hint STATE_TTL sets it for the aggregations of one query.",
 )
 EARLY_FIRE: ConfigOption[bool] = ConfigOption(
     "table.exec.emit.early-fire.enabled",

@@ -3,6 +3,9 @@
 The last row of each key is kept. Its first row is an insert, each later one an update, a deletion
 gives the whole row that is deleted, and a row that is there already gives nothing. Rows before
 updates say nothing new: the row after the update replaces the one that is kept.
+
+With a time-to-live, a row that is there already is given again, as an update: so operators
+downstream keep their state as long. After its time a row is as one that never came.
 """
 
 from __future__ import annotations
@@ -19,14 +22,14 @@ from headrace.operators.columns.gathering import (
     INSERT,
     UPDATE_AFTER,
     UPDATE_BEFORE,
-    KeyedColumnOperator,
     last_rows,
     retracted,
 )
+from headrace.operators.columns.keyed_value import KeyedValueOperator
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Traits
 from headrace.runtime.state.handles import KeyContext
-from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE
+from headrace.runtime.state.kinds import RESERVED_NAMES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +48,8 @@ class ChangelogNormalizeSpec(OperatorSpec):
 
     ``condition``: a function whose one column says which rows there are; others count as deleted.
     ``updates_before``: whether something after it needs the rows that are replaced. ``folds``:
-    whether only the last row of each key in a micro-batch counts.
+    whether only the last row of each key in a micro-batch counts. ``ttl_ms``: how long a row is
+    kept after its last change; 0: without end.
     """
 
     keys: tuple[str, ...]
@@ -53,6 +57,7 @@ class ChangelogNormalizeSpec(OperatorSpec):
     condition: BatchFunction | None = None
     updates_before: bool = True
     folds: bool = False
+    ttl_ms: int = 0
     traits = Traits(keyed=True, state=True, takes_columns=True, gives_columns=True)
     kind = "changelog-normalize"
     label = "ChangelogNormalize"
@@ -65,18 +70,16 @@ class ChangelogNormalizeSpec(OperatorSpec):
         return ChangelogNormalizeOperator(self)
 
 
-class ChangelogNormalizeOperator(KeyedColumnOperator):
+class ChangelogNormalizeOperator(KeyedValueOperator):
     """Keeps the last row of each key as a list of its values."""
 
     def __init__(self, spec: ChangelogNormalizeSpec) -> None:
-        super().__init__(spec.schema)
+        super().__init__(spec.schema, SLOT, spec.ttl_ms, type_data("PICKLED_BYTE_ARRAY"))
         self._spec = spec
         self._pending: list[tuple[Columns, list[Any]]] = []
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         super().open(node, context, key_context)
-        assert context.states is not None, "rows are kept by key"
-        context.states.declare(SLOT, VALUE, type_data("PICKLED_BYTE_ARRAY"))
         condition = self._spec.condition
         self._holds = None if condition is None else condition.compile()
 
@@ -122,8 +125,8 @@ class ChangelogNormalizeOperator(KeyedColumnOperator):
         from headrace.runtime.columns.batch import Columns
         from headrace.runtime.columns.shapes import NAMED_ROWS
 
-        backend, count = self.key_context.backend, len(columns)
-        states = [backend.enter(key).get(SLOT) for key in distinct]
+        count = len(columns)
+        states = [self.load(key) for key in distinct]
         there = self._there(columns)
         stored = [state for state in states if state is not None]
         first = np.full(len(distinct), -1)
@@ -162,7 +165,7 @@ class ChangelogNormalizeOperator(KeyedColumnOperator):
 
         both = np.flatnonzero(was_there & there)
         differs = np.zeros(len(there), bool)
-        differs[both] = _differ(rows, previous[both], both)
+        differs[both] = bool(self._spec.ttl_ms) or _differ(rows, previous[both], both)
         before = UPDATE_BEFORE if self._spec.updates_before else -1
         first = np.where(was_there & ~there, DELETE, np.where(differs, before, -1))
         second = np.where(~was_there & there, INSERT, np.where(differs, UPDATE_AFTER, -1))
@@ -173,15 +176,9 @@ class ChangelogNormalizeOperator(KeyedColumnOperator):
         """Keep the last rows of keys."""
         import pyarrow as pa
 
-        backend = self.key_context.backend
         values = iter(_values_of(batch.take(pa.array(last[there[last]]))))
         for key, stays in zip(distinct, there[last].tolist(), strict=True):
-            entry = backend.enter(key)
-            if stays:
-                entry[SLOT] = next(values)
-            else:
-                entry.pop(SLOT, None)
-            backend.changed(key)
+            self.store(key, next(values) if stays else None)
 
 
 def _previous_rows(codes: Array, first: Array) -> Array:

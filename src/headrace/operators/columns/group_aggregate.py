@@ -33,7 +33,8 @@ class GroupAggregateSpec(AggregatesSpec):
     ``retracts``: whether the input may have retractions. ``updates_before``: whether something
     after it needs the rows that are replaced. ``folds``: whether only the last change of each key
     in a micro-batch is given. ``gets_partials``: senders pre-aggregate rows. ``ttl_ms``: how long
-    the state of a key is kept after its last change; 0: without end.
+    the state of a key is kept after its last change; 0: without end. ``only_inserts``: the results
+    of a key do not change.
     """
 
     keys: tuple[str, ...]
@@ -45,6 +46,7 @@ class GroupAggregateSpec(AggregatesSpec):
     folds: bool = False
     gets_partials: bool = False
     ttl_ms: int = 0
+    only_inserts: bool = False
     emits: Emits = "each"
     traits = Traits(keyed=True, state=True, takes_columns=True, gives_columns=True)
     kind = "group-aggregate"
@@ -55,7 +57,7 @@ class GroupAggregateSpec(AggregatesSpec):
 
         A group is deleted with its last row, so only where rows may be retracted.
         """
-        if self.emits == "last":
+        if self.emits == "last" or self.only_inserts:
             return ChangelogMode.insert_only()
         mode = ChangelogMode.all() if self.retracts else ChangelogMode.updates()
         return mode if self.updates_before else mode.without_updates_before()

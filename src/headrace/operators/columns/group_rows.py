@@ -7,14 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.operators.columns.accumulator import Accumulator, Aggregated
 from headrace.operators.columns.changes import Changes, GroupShape
-from headrace.operators.columns.expiry import AddedTtl
-from headrace.operators.columns.gathering import KeyedColumnOperator, first_rows, retracted
-from headrace.runtime.context import TaskContext
-from headrace.runtime.operator import NodeProgram
-from headrace.runtime.state.backend import StateBackend, Timer
-from headrace.runtime.state.handles import KeyContext
-from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE
-from headrace.runtime.state.ttl import CLEANUP, Ttl
+from headrace.operators.columns.gathering import first_rows, retracted
+from headrace.operators.columns.keyed_value import KeyedValueOperator
+from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.kinds import RESERVED_NAMES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,79 +64,35 @@ class RowAggregates:
                 states[code] = None
 
 
-class RowGroupOperator(KeyedColumnOperator):
+class RowGroupOperator(KeyedValueOperator):
     """Keeps the accumulators of each key as one value."""
 
     def __init__(self, shape: GroupShape) -> None:
-        super().__init__(shape.schema)
+        super().__init__(shape.schema, SLOT, shape.ttl_ms)
         self._shape = shape
         self._rows = RowAggregates(shape)
         self._folds = shape.folds and shape.emits == "each"
-        self._ttl = Ttl(shape.ttl_ms) if shape.ttl_ms else None
         self._before: dict[Any, list[Any] | None]
         """The results of keys before the micro-batch, of those that it has reached."""
         self._key_rows: list[Any]
         """The key columns of these keys, in the same order."""
         self._forget()
 
-    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
-        super().open(node, context, key_context)
-        assert context.states is not None, "an aggregate is keyed"
-        self._added_ttl = AddedTtl(self._ttl, key_context)
-        evolution = self._added_ttl.evolution
-        context.states.declare(SLOT, VALUE, expires=self._ttl is not None, evolution=evolution)
-
     def take(self, columns: Columns, codes: np.ndarray[Any, Any], distinct: list[Any]) -> None:
         """Add and retract rows."""
         if not len(columns):
             return
         shape, batch = self._shape, columns.batch
-        states = [self._load(key) for key in distinct]
+        states: States = [self.load(key) for key in distinct]
         if self._folds:
             self._remember(batch, codes, distinct, states)
         gives_each = shape.emits == "each" and not self._folds
         changes = Changes(shape.updates_before, bool(shape.ttl_ms)) if gives_each else None
         self._rows.take(batch, codes, retracted(columns), states, changes)
-        self._store(distinct, states)
+        for key, state in zip(distinct, states, strict=True):
+            self.store(key, state)  # a key without rows has none
         if changes is not None and changes.rows:
             self.outputs.columns(changes.columns(batch, shape))
-
-    def _load(self, key: Any) -> list[Any] | None:
-        stored = self.key_context.backend.enter(key).get(SLOT)
-        if self._ttl is None or stored is None:
-            found: list[Any] | None = stored
-            return found
-        state, stamp = stored
-        return None if self._ttl.is_expired(stamp, self.key_context.now_ms) else state
-
-    def _store(self, keys: Sequence[Any], states: States) -> None:
-        """Store the states of keys; a key without rows has none."""
-        backend, ttl, now_ms = self.key_context.backend, self._ttl, self.key_context.now_ms
-        for key, state in zip(keys, states, strict=True):
-            entry = backend.enter(key)
-            if state is None:
-                entry.pop(SLOT, None)
-            elif ttl is None:
-                entry[SLOT] = state
-            else:
-                entry[SLOT] = (state, now_ms)
-                backend.processing_timers.register(Timer(ttl.cleanup_ms(now_ms), key, CLEANUP))
-            backend.changed(key)
-
-    def fire_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Remove the state if it has expired. If the time-to-live is longer now, set the timer
-        again."""
-        ttl, backend = self._ttl, self.key_context.backend
-        stored = backend.enter(timer.key).get(SLOT)
-        if ttl is None or stored is None:
-            return
-        if ttl.is_expired(stored[1], self.key_context.now_ms):
-            self._store([timer.key], [None])
-        else:
-            backend.processing_timers.register(Timer(ttl.cleanup_ms(stored[1]), timer.key, CLEANUP))
-
-    def take_converted_state(self) -> None:
-        self._added_ttl.schedule_cleanups()
 
     def _remember(
         self, batch: Any, codes: np.ndarray[Any, Any], distinct: list[Any], states: States
@@ -166,7 +118,7 @@ class RowGroupOperator(KeyedColumnOperator):
             return
         changes = Changes(self._shape.updates_before, self._ttl is not None)
         for number, (key, before) in enumerate(self._before.items()):
-            state = self._load(key)
+            state = self.load(key)
             changes.add(number, before, None if state is None else self._rows.results(state))
         keys = pa.Table.from_batches(self._key_rows).combine_chunks().to_batches()[0]
         self._forget()
@@ -185,7 +137,7 @@ class RowGroupOperator(KeyedColumnOperator):
         """Emit the results of each key, at the end of a batch."""
         if self._shape.emits != "last":
             return
-        found = [(key, self._load(key)) for key in [*backend.keys()]]
+        found = [(key, self.load(key)) for key in [*backend.keys()]]
         states = [(key, state) for key, state in found if state is not None]
         if not states:
             return

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common._types.data import type_data
 from headrace.common.changelog_mode import ChangelogMode, union
-from headrace.operators.columns.gathering import KeyedColumnOperator
-from headrace.runtime.context import TaskContext
-from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Traits
-from headrace.runtime.state.handles import KeyContext
-from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE
+from headrace.operators.columns.keyed_value import KeyedValueOperator
+from headrace.runtime.operator import Operator, OperatorSpec, Traits
+from headrace.runtime.state.kinds import RESERVED_NAMES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,11 +23,15 @@ SLOT = RESERVED_NAMES + "sorted"
 
 @dataclass(frozen=True)
 class LimitSpec(OperatorSpec):
-    """The first ``limit`` rows after ``offset`` that come, of rows with one key."""
+    """The first ``limit`` rows after ``offset`` that come, of rows with one key.
+
+    ``ttl_ms``: how long after the last row that was counted counting begins anew; 0: never.
+    """
 
     offset: int
     limit: int
     schema: Any
+    ttl_ms: int = 0
     traits = Traits(keyed=True, state=True, takes_columns=True, gives_columns=True)
     kind = "limit"
     label = "Limit"
@@ -46,27 +48,20 @@ class LimitSpec(OperatorSpec):
         return LimitOperator(self)
 
 
-class LimitOperator(KeyedColumnOperator):
+class LimitOperator(KeyedValueOperator):
     """Counts the rows that have come."""
 
     def __init__(self, spec: LimitSpec) -> None:
-        super().__init__(spec.schema)
+        super().__init__(spec.schema, SLOT, spec.ttl_ms, type_data("LONG"))
         self._spec = spec
 
-    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
-        super().open(node, context, key_context)
-        assert context.states is not None, "limited rows have a key"
-        context.states.declare(SLOT, VALUE, type_data("LONG"))
-
     def take(self, columns: Columns, codes: np.ndarray[Any, Any], distinct: list[Any]) -> None:
-        backend, end = self.key_context.backend, self._spec.offset + self._spec.limit
+        end = self._spec.offset + self._spec.limit
         for key in distinct:  # there is one
-            entry = backend.enter(key)
-            seen = entry.get(SLOT, 0)
+            seen = self.load(key) or 0
             if seen >= end:
                 return
-            entry[SLOT] = min(seen + len(columns), end)
-            backend.changed(key)
+            self.store(key, min(seen + len(columns), end))
             first = max(self._spec.offset - seen, 0)
             if first < end - seen:
                 self.outputs.columns(columns[first : end - seen])

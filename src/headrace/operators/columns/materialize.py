@@ -16,13 +16,11 @@ from headrace.operators.columns.gathering import (
     DELETE,
     INSERT,
     UPDATE_AFTER,
-    KeyedColumnOperator,
     retracted,
 )
-from headrace.runtime.context import TaskContext
-from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Traits
-from headrace.runtime.state.handles import KeyContext
-from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE
+from headrace.operators.columns.keyed_value import KeyedValueOperator
+from headrace.runtime.operator import Operator, OperatorSpec, Traits
+from headrace.runtime.state.kinds import RESERVED_NAMES
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,10 +34,12 @@ SLOT = RESERVED_NAMES + "rows"
 @dataclass(frozen=True)
 class UpsertMaterializerSpec(OperatorSpec):
     """``schema``: of the rows. ``upsert_key``: columns by which a later row replaces an earlier
-    one; None: only equal rows are the same."""
+    one; None: only equal rows are the same. ``ttl_ms``: how long the rows of a primary key are kept
+    after their last change; 0: without end."""
 
     schema: Any
     upsert_key: tuple[str, ...] | None = None
+    ttl_ms: int = 0
     traits = Traits(keyed=True, state=True, takes_columns=True, gives_columns=True)
     kind = "upsert-materializer"
     label = "SinkUpsertMaterializer"
@@ -52,58 +52,52 @@ class UpsertMaterializerSpec(OperatorSpec):
         return UpsertMaterializer(self)
 
 
-class UpsertMaterializer(KeyedColumnOperator):
+class UpsertMaterializer(KeyedValueOperator):
     """Keeps the rows of each primary key as lists of values."""
 
     def __init__(self, spec: UpsertMaterializerSpec) -> None:
-        super().__init__(spec.schema)
+        super().__init__(spec.schema, SLOT, spec.ttl_ms, type_data("PICKLED_BYTE_ARRAY"))
         names = spec.schema.names
         key = spec.upsert_key
         self._key = [*range(len(names))] if key is None else [names.index(each) for each in key]
         self._replaces = key is not None
 
-    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
-        super().open(node, context, key_context)
-        assert context.states is not None, "rows are kept by key"
-        context.states.declare(SLOT, VALUE, type_data("PICKLED_BYTE_ARRAY"))
-
     def take(self, columns: Columns, codes: np.ndarray[Any, Any], distinct: list[Any]) -> None:
         """Give the changes of the last row of each primary key."""
         if not len(columns):
             return
-        backend = self.key_context.backend
-        kept: list[list[Any]] = [[*backend.enter(key).get(SLOT, ())] for key in distinct]
+        kept: list[list[Any]] = [[*(self.load(key) or ())] for key in distinct]
         minus = retracted(columns)
         takes_back = [False] * len(columns) if minus is None else minus.tolist()
         values = [each.to_pylist() for each in columns.batch.columns]
-        kinds, rows = [], []
+        kinds, rows, changed = [], [], set[int]()
         for code, back, *row in zip(codes.tolist(), takes_back, *values, strict=True):
-            change = (self._remove if back else self._add)(kept[code], row)
+            place = self._find(kept[code], row) if back or self._replaces else None
+            if not back:
+                change = self._add(kept[code], place, row)
+            elif place is not None:
+                change = self._remove(kept[code], place, row)
+            else:
+                continue  # it never came, or has expired
+            changed.add(code)
             if change is not None:
                 kinds.append(change[0])
                 rows.append(change[1])
-        for key, found in zip(distinct, kept, strict=True):
-            entry = backend.enter(key)
-            if found:
-                entry[SLOT] = found
-            else:
-                entry.pop(SLOT, None)
-            backend.changed(key)
+        for code in changed:
+            self.store(distinct[code], kept[code] or None)
         self._give(kinds, rows)
 
-    def _add(self, kept: list[Any], row: list[Any]) -> tuple[int, list[Any]]:
+    def _add(
+        self, kept: list[Any], place: int | None, row: list[Any]
+    ) -> tuple[int, list[Any]] | None:
         kind = UPDATE_AFTER if kept else INSERT
-        place = self._find(kept, row) if self._replaces else None
         if place is None:
             kept.append(row)
         else:
             kept[place] = row
         return kind, row
 
-    def _remove(self, kept: list[Any], row: list[Any]) -> tuple[int, list[Any]] | None:
-        place = self._find(kept, row)
-        if place is None:
-            return None
+    def _remove(self, kept: list[Any], place: int, row: list[Any]) -> tuple[int, list[Any]] | None:
         del kept[place]
         if not kept:
             return DELETE, row

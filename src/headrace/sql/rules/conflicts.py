@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.errors import SqlValidationError
 from headrace.sql.refusals import refuse
-from headrace.sql.rel import Rel
+from headrace.sql.rel import Rel, Scan, Watermark
 from headrace.sql.rules.changelog import INSERTS
 from headrace.sql.rules.keys import keeps_updates_together, upsert_keys
 from headrace.sql.statements import ConflictAction
+
+_AT_WATERMARKS: tuple[ConflictAction, ...] = ("NOTHING", "ERROR")
 
 Materialize = Literal["AUTO", "NONE", "FORCE"]
 """The values of ``table.exec.sink.upsert-materialize``."""
@@ -49,11 +51,14 @@ def sink_changes(
             statement does not say what to do with them; or it says so where that cannot be.
     """
     by_key = accepts is None or accepts.by_key
-    if action is not None and (not by_key or mode == INSERTS) and primary_key:
+    takes_inserts = not by_key or (accepts is None and mode == INSERTS)
+    if action is not None and takes_inserts and primary_key:
         raise SqlValidationError(
             f"ON CONFLICT is only for tables that take updates by key: {table!r} takes"
             f" {mode if by_key else accepts}"
         )
+    if action in _AT_WATERMARKS:
+        _check_watermarks(rel, action)
     key = frozenset(primary_key)
     found = upsert_keys(rel)
     materialized = _is_materialized(rel, mode, by_key, key, action, materialize, table)
@@ -78,10 +83,13 @@ def _is_materialized(
 ) -> bool:
     if not key or not by_key or materialize == "NONE":
         return False
+    found = upsert_keys(rel)
+    together = any(each <= key for each in found)
+    if action in _AT_WATERMARKS and (materialize == "FORCE" or not together):
+        refuse(f"ON CONFLICT DO {action}")
     if materialize == "FORCE":
         return True
-    found = upsert_keys(rel)
-    if mode == INSERTS or any(each <= key for each in found):
+    if mode == INSERTS or together:
         return False
     if action is None:
         shown = " or ".join(f"[{', '.join(sorted(each))}]" for each in found) or "none"
@@ -91,6 +99,22 @@ def _is_materialized(
             hint="say which of several rows with the same primary key stays: ON CONFLICT DO"
             " DEDUPLICATE (the last one)",
         )
-    if action != "DEDUPLICATE":
-        refuse(f"ON CONFLICT DO {action}")
     return True
+
+
+def _check_watermarks(rel: Rel, action: ConflictAction) -> None:
+    """Raise an error for tables without watermarks: conflicts are found as watermarks pass."""
+    missing = [*dict.fromkeys(_without_watermark(rel))]
+    if missing:
+        raise SqlValidationError(
+            f"ON CONFLICT DO {action} needs a watermark in each table that is read",
+            where={"tables without WATERMARK": ", ".join(missing)},
+        )
+
+
+def _without_watermark(rel: Rel) -> Iterator[str]:
+    if isinstance(rel, Scan):
+        yield ".".join(rel.table)
+    if not isinstance(rel, Watermark):
+        for each in rel.inputs:
+            yield from _without_watermark(each)

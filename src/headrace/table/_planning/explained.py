@@ -9,7 +9,7 @@ from headrace.datastream._build import execution
 from headrace.sql.explain import explain, explain_sink
 from headrace.sql.rel import Rel
 from headrace.sql.rules.advice import advice_of
-from headrace.sql.rules.state_growth import growing_state
+from headrace.sql.rules.state_growth import growing_rows, growing_state
 from headrace.table._planning.planner import Planner
 from headrace.table._planning.targets import PlannedInsert
 
@@ -42,11 +42,12 @@ class PlanTexts:
         mode = lowering.mode if _CHANGELOG_MODE in details else None
         planned = [sinks.plan(each) for each in inserts]
         plans = [explain_sink(each.target.full_name, each.rel, mode) for each in planned]
+        kept = [(each.target.full_name, each.rel) for each in planned if each.changes.materialized]
         with self._env._job_apart():
             for each in planned:
                 sinks.add(each)
             rels = [each.rel for each in planned]
-            return self._text(plans, rels, self._env._list_sinks(), details)
+            return self._text(plans, rels, self._env._list_sinks(), details, kept)
 
     def _text(
         self,
@@ -54,8 +55,12 @@ class PlanTexts:
         rels: Sequence[Rel],
         sinks: execution.Sinks,
         details: Sequence[str],
+        kept: Sequence[tuple[str, Rel]] = (),
     ) -> str:
-        """Return the plans, warnings, the plan of the job, and the details that were asked for."""
+        """Return the plans, warnings, the plan of the job, and the details that were asked for.
+
+        ``kept``: tables whose sinks keep the rows of each primary key, with these rows.
+        """
         configuration = self._env._configuration
         title, shown = "Plan", [*plans]
         if "PLAN_ADVICE" in details:
@@ -63,7 +68,7 @@ class PlanTexts:
             advice = [f"advice[{n}]: {each}" for n, each in enumerate(self._advice(rels), 1)]
             shown.append("\n".join(advice) or "No available advice...")
         parts = [(title, "\n\n".join(shown))]
-        parts += [("Warning", each) for each in self._warnings(rels)]
+        parts += [("Warning", each) for each in self._warnings(rels, kept)]
         parts.append(("Job", execution.explain(sinks, configuration)))
         if "JSON_EXECUTION_PLAN" in details:
             plan = execution.execution_plan(sinks, configuration)
@@ -78,9 +83,12 @@ class PlanTexts:
         found = (each for rel in rels for each in advice_of(rel, mini_batch=options.mini_batch))
         return [*dict.fromkeys(found)]
 
-    def _warnings(self, rels: Sequence[Rel]) -> list[str]:
+    def _warnings(self, rels: Sequence[Rel], kept: Sequence[tuple[str, Rel]]) -> list[str]:
         """Return warnings about state that grows without end."""
         options = self._planner.options
         if options.batch:
             return []
-        return [each for rel in rels for each in growing_state(rel, options.ttl_ms)]
+        found = [each for rel in rels for each in growing_state(rel, options.ttl_ms)]
+        for table, rel in kept:
+            found += growing_rows(table, rel, options.ttl_ms)
+        return found

@@ -13,7 +13,6 @@ from headrace.operators.columns.constraints import UpsertChangesSpec
 from headrace.operators.columns.materialize import UpsertMaterializerSpec
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.sql.definitions import MetadataColumn
-from headrace.sql.refusals import refuse
 from headrace.sql.rel import Rel, Scan, arrow_schema, walk
 from headrace.sql.resolve.fitting import fitted
 from headrace.sql.resolve.tables import written_columns
@@ -108,7 +107,7 @@ class TableSinks:
             changes = sink_changes(
                 rel, mode, sink.accepts, key, insert.action, self._options.materialize, name
             )
-        _check_mode(mode, changes, sink.accepts, name)
+        _check_mode(self._lowering.declared_mode(rel), changes, sink.accepts, name)
         required = tuple(
             each.name for each in columns if not each.type.nullable or each.name in key
         )
@@ -118,9 +117,7 @@ class TableSinks:
         schema, changes = arrow_schema(plan.rel.columns), plan.changes
         if changes.materialized:
             keyed = stream.key_by(ByColumns(*plan.primary_key))
-            if self._lowering.options.ttl_ms:
-                refuse("a sink that keeps the rows of its key, with table.exec.state.ttl")
-            spec = UpsertMaterializerSpec(schema, changes.upsert_key)
+            spec = UpsertMaterializerSpec(schema, changes.upsert_key, self._options.ttl_ms)
             made = keyed._add(spec, call_site(), "sql", inputs=keyed._keyed_edges())
             columns = [*plan.primary_key, "", *(changes.upsert_key or ("",))]
             names = [each.name for each in plan.rel.columns]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.errors import SqlValidationError
+from headrace.errors import SqlValidationError, UnsupportedError
 from headrace.sql.rel import Aggregate, walk
 from headrace.table.environment_settings import EnvironmentSettings
 from headrace.table.table_environment import TableEnvironment
@@ -77,6 +77,46 @@ def test_the_plan_warns_of_state_without_end(env: TableEnvironment) -> None:
     env.get_config().set("table.exec.state.ttl", "1 h")
     assert "Warning" not in env.explain_sql(grouped)
     assert warning in env.explain_sql(OF_ORDERS.replace("1 d", "0 s"))
+
+
+def test_the_plan_warns_of_a_sink_that_keeps_rows(env: TableEnvironment) -> None:
+    env.execute_sql(
+        "CREATE TABLE counted (n BIGINT, k STRING, PRIMARY KEY (n) NOT ENFORCED) WITH"
+        " ('connector' = 'print')"
+    )
+    insert = "INSERT INTO counted SELECT n, k FROM ({}) AS t ON CONFLICT DO DEDUPLICATE"
+    plan = env.explain_sql(insert.format(OF_ORDERS))
+    assert plan.count("== Warning ==") == 1
+    assert "counted]) keeps the rows of each primary key without end" in plan
+    env.get_config().set("table.exec.state.ttl", "1 h")
+    assert "Warning" not in env.explain_sql(insert.format(OF_ORDERS))
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT DISTINCT k FROM orders", "SELECT k FROM orders INTERSECT SELECT 'a'"]
+)
+@pytest.mark.parametrize("ttl", ["0 s", "1 h"])
+def test_aggregations_need_a_table_that_takes_updates(
+    env: TableEnvironment, query: str, ttl: str
+) -> None:
+    """As in Flink, also if no result can change."""
+    env.execute_sql(
+        "CREATE TABLE files (k STRING) WITH"
+        " ('connector' = 'filesystem', 'path' = '/tmp/none', 'format' = 'json')"
+    )
+    env.get_config().set("table.exec.state.ttl", ttl)
+    with pytest.raises(SqlValidationError, match="does not accept the changes of this query"):
+        env.explain_sql(f"INSERT INTO files {query}")
+
+
+@pytest.mark.parametrize(
+    "query", ["SELECT DISTINCT k FROM orders", "SELECT k FROM orders INTERSECT SELECT 'a'"]
+)
+def test_the_first_of_rows_that_do_not_change(env: TableEnvironment, query: str) -> None:
+    assert "Limit" in env.explain_sql(f"SELECT * FROM ({query}) AS t LIMIT 3")
+    env.get_config().set("table.exec.state.ttl", "1 h")
+    with pytest.raises(UnsupportedError, match="LIMIT of rows that change"):
+        env.explain_sql(f"SELECT * FROM ({query}) AS t LIMIT 3")
 
 
 def test_an_operator_keeps_its_uid_when_the_time_changes(env: TableEnvironment) -> None:

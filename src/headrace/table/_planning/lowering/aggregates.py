@@ -46,19 +46,14 @@ def lower_aggregate(context: LoweringContext, rel: Aggregate) -> DataStream:
         arrow_schema(result),
         retracts=retracts,
         folds=context.options.mini_batch,
-        ttl_ms=_ttl_ms(context, rel),
+        ttl_ms=0 if batch else rel.kept_ms(context.options.ttl_ms),
+        only_inserts=not context.changes(rel),
         emits="last" if batch else "each",
     )
     stream = context.keyed(context.lower(before), keys, spec, rel).set_description(
         f"GroupAggregate(groupBy=[{', '.join(rel.keys)}], {summary_of(rel.calls)})"
     )
     return stream if rel.keys else context.select(stream, result, rel.columns)
-
-
-def _ttl_ms(context: LoweringContext, rel: Aggregate) -> int:
-    if context.options.batch:
-        return 0
-    return context.options.ttl_ms if rel.ttl_ms is None else rel.ttl_ms
 
 
 def lower_count_window_aggregate(context: LoweringContext, rel: CountWindowAggregate) -> DataStream:

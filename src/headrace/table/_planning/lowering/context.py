@@ -76,7 +76,12 @@ class LoweringContext(ABC):
 
     def mode(self, rel: Rel) -> ChangelogMode:
         """Return the row kinds of a plan."""
-        return changelog_mode(rel, self.streams.mode, self.options.batch)
+        return changelog_mode(rel, self.streams.mode, self.options.batch, self.options.ttl_ms)
+
+    def declared_mode(self, rel: Rel) -> ChangelogMode:
+        """Return the row kinds that Flink declares: every aggregation may give updates."""
+        ttl_ms = max(self.options.ttl_ms, 1)
+        return changelog_mode(rel, self.streams.mode, self.options.batch, ttl_ms)
 
     def changes(self, rel: Rel) -> bool:
         """Return whether rows of a plan may be retracted or replaced."""
@@ -99,4 +104,13 @@ class LoweringContext(ABC):
         """Return the output of the operator of a relation; its state has its own id."""
         keyed = before.key_by(ByColumns(*keys))
         made = keyed._add(spec, call_site(), "sql", inputs=keyed._keyed_edges())
-        return made.uid(self.ids.of(rel))
+        by_ttl = any(map(self._changes_by_ttl, rel.inputs))
+        return made.uid(self.ids.of(rel, *(["retracts"] if by_ttl else [])))
+
+    def _changes_by_ttl(self, rel: Rel) -> bool:
+        """Return whether rows are retracted only because state has a time-to-live.
+
+        An operator over them has other state than one over rows that are only added.
+        """
+        without = changelog_mode(rel, self.streams.mode, self.options.batch)
+        return without == INSERTS and self.changes(rel)

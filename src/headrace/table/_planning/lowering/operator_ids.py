@@ -30,9 +30,10 @@ class OperatorIds:
         self._counts: dict[str, int] = {}
         """How many operators each id was computed for."""
 
-    def of(self, rel: Rel) -> str:
-        """Return the id of the operator of a relation."""
-        return self._id(type(rel).__name__.lower(), self._fingerprints.operator(rel))
+    def of(self, rel: Rel, *more: str) -> str:
+        """Return the id of the operator of a relation; ``more``: what else it depends on."""
+        text = "\n".join((self._fingerprints.operator(rel), *more))
+        return self._id(type(rel).__name__.lower(), text)
 
     def of_rows(self, rel: Rel, kind: str, *more: str) -> str:
         """Return the id of an operator that takes the rows of a relation.

@@ -44,6 +44,4 @@ def _spec(context: LoweringContext, rel: Sort, schema: pa.Schema) -> OperatorSpe
         )
     if rel.limit is None:
         refuse("OFFSET without LIMIT in a stream")
-    if context.options.ttl_ms:
-        refuse("LIMIT in a stream with table.exec.state.ttl")
-    return LimitSpec(rel.offset, rel.limit, schema)
+    return LimitSpec(rel.offset, rel.limit, schema, context.options.ttl_ms)

@@ -6,7 +6,6 @@ from headrace.datastream.data_stream import DataStream
 from headrace.operators.columns.changelog_normalize import ChangelogNormalizeSpec
 from headrace.operators.columns.set_operation import SetOperationSpec
 from headrace.sql.projection import Projection
-from headrace.sql.refusals import refuse
 from headrace.sql.rel import ChangelogNormalize, SetOperation, Union, arrow_schema
 from headrace.sql.rules.sides import SIDE, with_side
 from headrace.table._planning.lowering.context import LoweringContext
@@ -21,10 +20,12 @@ def lower_changelog_normalize(context: LoweringContext, rel: ChangelogNormalize)
     if rel.condition is not None:
         zone = context.options.time_zone
         condition = Projection(columns, (_THERE,), (rel.condition,), None, zone)
-    if context.options.ttl_ms:
-        refuse("rows by key with table.exec.state.ttl")
     spec = ChangelogNormalizeSpec(
-        rel.keys, arrow_schema(columns), condition, folds=context.options.mini_batch
+        rel.keys,
+        arrow_schema(columns),
+        condition,
+        folds=context.options.mini_batch,
+        ttl_ms=context.options.ttl_ms,
     )
     stream = context.keyed(context.lower(rel.input), rel.keys, spec, rel)
     return stream.set_description(f"ChangelogNormalize(key=[{', '.join(rel.keys)}])")
@@ -34,8 +35,6 @@ def lower_set_operation(context: LoweringContext, rel: SetOperation) -> DataStre
     """Return the rows of INTERSECT or EXCEPT."""
     batch = context.options.batch
     sided = Union((with_side(rel.left, left=True), with_side(rel.right, left=False)))
-    if context.options.ttl_ms and not batch:
-        refuse(f"{rel.kind} with table.exec.state.ttl")
     spec = SetOperationSpec(
         rel.kind,
         rel.all,
@@ -43,6 +42,8 @@ def lower_set_operation(context: LoweringContext, rel: SetOperation) -> DataStre
         arrow_schema(sided.columns),
         arrow_schema(rel.columns),
         emits="last" if batch else "each",
+        ttl_ms=0 if batch else context.options.ttl_ms,
+        only_inserts=not context.changes(rel),
     )
     keys = tuple(column.name for column in rel.columns)
     stream = context.keyed(context.lower(sided), keys, spec, rel)

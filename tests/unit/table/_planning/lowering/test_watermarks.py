@@ -14,9 +14,14 @@ from headrace.table._planning.lowering.watermarks import (
 )
 
 
-def with_option(key: str, value: str) -> WatermarkStrategy:
-    scan = Scan(("c", "d", "orders"), (), ((f"scan.watermark.{key}", value),))
+def with_options(**options: str) -> WatermarkStrategy:
+    given = tuple((f"scan.watermark.{key}", value) for key, value in options.items())
+    scan = Scan(("c", "d", "orders"), (), given)
     return with_options_of_table(strategy_of(0), Calc(scan, (), ()))
+
+
+def with_option(key: str, value: str) -> WatermarkStrategy:
+    return with_options(**{key: value})
 
 
 def test_an_idle_split_does_not_hold_watermarks_back() -> None:
@@ -51,10 +56,28 @@ def test_watermarks_of_each_row_are_those_of_a_period() -> None:
     [
         ("idle-timeout", "soon", SqlValidationError),
         ("emit.strategy", "never", SqlValidationError),
-        ("alignment.group", "g", UnsupportedError),
-        ("emit.on-event.gap", "3", UnsupportedError),
+        ("alignment.max-drift", "far", SqlValidationError),
+        ("alignment.paused", "true", UnsupportedError),
     ],
 )
 def test_other_options_are_refused(key: str, value: str, kind: type[Exception]) -> None:
     with pytest.raises(kind, match=key):
         with_option(key, value)
+
+
+GROUP = {"alignment.group": "g", "alignment.max-drift": "1 min"}
+
+
+def test_tables_of_one_group_are_aligned() -> None:
+    assert with_options(**GROUP).alignment == ("g", 60_000, 1_000)
+    often = with_options(**GROUP, **{"alignment.update-interval": "200 ms"})
+    assert often.alignment == ("g", 60_000, 200)
+    assert with_options(**GROUP, **{"idle-timeout": "1 s"}).idle_timeout_ms == 1_000
+
+
+@pytest.mark.parametrize("left_out", GROUP)
+def test_a_group_and_a_drift_belong_together(left_out: str) -> None:
+    given = {**GROUP, "alignment.update-interval": "1 s"}
+    del given[left_out]
+    with pytest.raises(SqlValidationError, match=f"needs the option 'scan.watermark.{left_out}'"):
+        with_options(**given)
