@@ -233,9 +233,17 @@ class Grouping:
         ]
         return exp.Case(ifs=branches[:-1], default=branches[-1].args["true"])
 
-    def _fitted(self, kind: SqlType, values: Sequence[Expression], kept: str | None) -> SqlType:
+    def _fitted(
+        self,
+        function: AggregateFunction,
+        kind: SqlType,
+        values: Sequence[Expression],
+        kept: str | None,
+    ) -> SqlType:
         """Return the type of a result: without NULL where each group has a value."""
-        always = self.keys and kept is None and values and () not in self.sets
+        if function.python or function.may_lack or kept is not None or not values:
+            return kind
+        always = self.keys or function.needs_no_group
         if always and not any(each.type.nullable for each in values):
             return kind.with_nullable(False)
         return kind
@@ -280,7 +288,7 @@ class Grouping:
             "",
             function.name,
             tuple(self._input(each) for each in given.values),
-            given.kind if function.python else self._fitted(given.kind, given.values, kept),
+            self._fitted(function, given.kind, given.values, kept),
             given.distinct and function.name not in ("MIN", "MAX"),
             kept,
             given.options,
