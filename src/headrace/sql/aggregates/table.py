@@ -18,7 +18,6 @@ from headrace.sql.types import (
     BIGINT,
     DOUBLE,
     MAX_PRECISION,
-    STRING,
     ArrayType,
     BytesType,
     CharacterType,
