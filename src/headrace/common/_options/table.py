@@ -65,6 +65,12 @@ DUPLICATES: ConfigOption[bool] = ConfigOption(
     "Whether sources of changes may deliver a change twice. If so, their tables need a primary"
     " key, and the last row of each key is kept as state.",
 )
+DYNAMIC_OPTIONS: ConfigOption[bool] = ConfigOption(
+    "table.dynamic-table-options.enabled",
+    ValueKind.BOOLEAN,
+    True,
+    "Whether the hint OPTIONS may change the options of a table in one statement.",
+)
 NOT_NULL_ENFORCER: ConfigOption[str] = ConfigOption(
     "table.exec.sink.not-null-enforcer",
     ValueKind.CHOICE,
@@ -203,6 +209,7 @@ TABLE_OPTIONS: tuple[ConfigOption[Any], ...] = (
     LATE_FIRE_DELAY,
     ALLOW_LATENESS,
     DUPLICATES,
+    DYNAMIC_OPTIONS,
     NOT_NULL_ENFORCER,
     UPSERT_MATERIALIZE,
     ASYNC_CALLS,

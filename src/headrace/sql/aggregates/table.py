@@ -299,9 +299,11 @@ _ROWS = (
     AggregateFunction(
         "ARRAY_AGG",
         _array_type,
-        lambda types, result, retracts, constants: kept.ListOfValues(nulls=True),
-        ("ARRAY_AGG([DISTINCT] value)",),
-        "An ARRAY of the values, in the order of their rows.",
+        lambda types, result, retracts, constants: kept.ListOfValues(
+            nulls="IGNORE NULLS" not in constants
+        ),
+        ("ARRAY_AGG([DISTINCT] value [{IGNORE | RESPECT} NULLS])",),
+        "An ARRAY of the values, in the order of their rows; by default with NULL.",
         example=("ARRAY_AGG(n)", "[1, 2, 2, NULL]"),
         needs_no_group=True,
     ),

@@ -171,6 +171,8 @@ class Grouping:
             raise
 
     def _replaced(self, node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.WithinGroup) and aggregate_of(node.this) is not None:
+            refuse(f"ORDER BY in {call_name(node.this)}")
         function = aggregate_of(node)
         if function is not None:
             return exp.column(self._call(node, function), quoted=True)

@@ -35,6 +35,7 @@ from headrace.sql.rel import (
     reference,
 )
 from headrace.sql.resolve.calls import call_name
+from headrace.sql.resolve.hints import options_of
 from headrace.sql.resolve.scope import Scope, Source, unique_names
 from headrace.sql.rules.time_attributes import time_attribute
 from headrace.sql.rules.windows import with_window_aggregates
@@ -424,12 +425,4 @@ def _named(name: str, nodes: Sequence[exp.Expr], parameters: Sequence[str]) -> d
                 f"{name} has no argument {key}", where={"arguments": ", ".join(parameters)}
             )
         found[key] = value
-    return found
-
-
-def options_of(hint: exp.Expr) -> dict[str, str]:
-    """Return the options of a hint ``OPTIONS('key' = 'value')``."""
-    found = {}
-    for each in hint.find_all(exp.EQ):
-        found[each.this.name] = each.expression.name
     return found
