@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cmp_to_key
 from itertools import product
 
 from sqlglot import exp
@@ -119,6 +120,28 @@ class Grouping:
             for before in self.sets
             for keys in self._sets_of(node)
         ]
+
+    def sort_sets(self) -> None:
+        """Put the grouping sets in the order in which Flink gives their results: a set before its
+        parts; others by the places of their keys in the input."""
+        places = self._places()
+        marks = [tuple(sorted(places[key] for key in keys)) for keys in self.sets]
+
+        def compared(one: int, two: int) -> int:
+            first, second = marks[one], marks[two]
+            if {*first} >= {*second} or {*second} >= {*first}:
+                return len(second) - len(first)
+            return -1 if first < second else 1
+
+        order = sorted(range(len(marks)), key=cmp_to_key(compared))
+        self.sets = [self.sets[number] for number in order]
+
+    def _places(self) -> dict[str, int]:
+        """Return the place of each key: in the relation that has the columns, or in GROUP BY."""
+        names = {name: each for each, name in self.inputs.items()}
+        found = [_place_in(self.rel, names[key]) for key in self.keys]
+        given = [*range(len(found))] if None in found or self.parted else found
+        return {key: place or 0 for key, place in zip(self.keys, given, strict=True)}
 
     def _sets_of(self, node: exp.Expr) -> list[tuple[str, ...]]:
         match node:
@@ -304,6 +327,17 @@ class Grouping:
         if name is None:
             name = self.calls[call] = f"{PREFIX}a{len(self.calls)}"
         return name
+
+
+def _place_in(rel: Rel, expression: Expression) -> int | None:
+    """Return the place of a column in the relation below all projections; None: it is computed."""
+    while isinstance(expression, ColumnRef):
+        if not isinstance(rel, Calc):
+            names = [each.name for each in rel.columns]
+            return names.index(expression.name)
+        expression = dict(zip(rel.names, rel.expressions, strict=True))[expression.name]
+        rel = rel.input
+    return None
 
 
 def scope_of(rel: Rel) -> Scope:

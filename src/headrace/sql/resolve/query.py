@@ -196,6 +196,7 @@ class QueryResolver:
         grouping = Grouping(rel, self.converter(scope), self.batch)
         for each in keys:
             grouping.add_keys(each)
+        grouping.sort_sets()
         items = [(name, grouping.replace(tree)) for name, tree in items]
         condition = None if condition is None else grouping.replace(condition)
         made = grouping.aggregate()
