@@ -238,7 +238,10 @@ class Converter:
     def _in(self, node: exp.Expr) -> Expression:
         if node.args.get("query") is not None:
             return self.other(node)
-        return self._call("IN", node.this, *node.expressions)
+        value, *choices = map(self.expression, (node.this, *node.expressions))
+        found = resolve_call("IN", [value, *choices])
+        fitted = [_as_type_of(value, each) for each in choices]
+        return found if fitted == choices else resolve_call("IN", [value, *fitted])
 
     def _like(self, node: exp.Expr) -> Expression:
         name = "LIKE" if isinstance(node, exp.Like) else "SIMILAR TO"
@@ -424,3 +427,13 @@ def _name(node: exp.Expr) -> str:
 def _what(node: exp.Expr) -> str:
     words = re.findall("[A-Z][a-z]*", type(node).__name__)
     return " ".join(words).upper()
+
+
+def _as_type_of(value: Expression, choice: Expression) -> Expression:
+    """Return an item of the list of IN as it is compared: as a value of another kind of type, it is
+    converted to the type on the left, as in Flink: ``10 IN (10.5)`` is true."""
+    wanted, given = value.type, choice.type
+    texts = isinstance(wanted, CharacterType) and isinstance(given, CharacterType)
+    if wanted.root == given.root or texts:
+        return choice
+    return cast(choice, wanted.with_nullable(given.nullable))

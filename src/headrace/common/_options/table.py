@@ -72,6 +72,12 @@ SOURCE_IDLE_TIMEOUT: ConfigOption[int] = ConfigOption(
     "The watermarks of tables do not wait for a split without rows for this long; 0: they wait. The"
     " option scan.watermark.idle-timeout of a table counts more.",
 )
+DYNAMIC_OPTIONS: ConfigOption[bool] = ConfigOption(
+    "table.dynamic-table-options.enabled",
+    ValueKind.BOOLEAN,
+    True,
+    "Whether the hint OPTIONS may change the options of a table in one statement.",
+)
 NOT_NULL_ENFORCER: ConfigOption[str] = ConfigOption(
     "table.exec.sink.not-null-enforcer",
     ValueKind.CHOICE,
@@ -211,6 +217,7 @@ TABLE_OPTIONS: tuple[ConfigOption[Any], ...] = (
     ALLOW_LATENESS,
     DUPLICATES,
     SOURCE_IDLE_TIMEOUT,
+    DYNAMIC_OPTIONS,
     NOT_NULL_ENFORCER,
     UPSERT_MATERIALIZE,
     ASYNC_CALLS,

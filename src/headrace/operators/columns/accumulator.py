@@ -27,6 +27,10 @@ class Accumulator(Protocol):
     def result(self, state: Any) -> Any:
         """Return the result, as a value of its Arrow type."""
 
+    def watched(self, state: Any) -> Any:
+        """Return what an update of GROUP BY is given for if it differs, beside the result."""
+        return None
+
 
 @dataclass(frozen=True)
 class Aggregated:

@@ -35,6 +35,11 @@ class RowAggregates:
         """Return the results of a state."""
         return [each.result(part) for each, part in zip(self._accumulators, state[1:], strict=True)]
 
+    def compared(self, state: Sequence[Any]) -> list[Any]:
+        """Return the results of a state, and after them what an update is given for beside them."""
+        parts = [*zip(self._accumulators, state[1:], strict=True)]
+        return [*self.results(state), *(each.watched(part) for each, part in parts)]
+
     def take(
         self,
         batch: Any,
@@ -54,12 +59,12 @@ class RowAggregates:
                 state = states[code] = [0, *(each.zero() for each in self._accumulators)]
                 before = None
             else:
-                before = self.results(state) if changes is not None else None
+                before = self.compared(state) if changes is not None else None
             state[0] += -1 if retracts else 1
             change_states(state, self._accumulators, rows(row), retracts)
             gone = state[0] <= 0
             if changes is not None:
-                changes.add(row, before, None if gone else self.results(state))
+                changes.add(row, before, None if gone else self.compared(state))
             if gone:
                 states[code] = None
 
@@ -105,7 +110,7 @@ class RowGroupOperator(KeyedValueOperator):
             return
         for place in added:
             state = states[place]
-            self._before[distinct[place]] = None if state is None else self._rows.results(state)
+            self._before[distinct[place]] = None if state is None else self._rows.compared(state)
         first = first_rows(codes, len(distinct))
         rows = batch.select([*self._shape.keys]).take(pa.array(first[added]))
         self._key_rows.append(rows)
@@ -119,7 +124,7 @@ class RowGroupOperator(KeyedValueOperator):
         changes = Changes(self._shape.updates_before, self._ttl is not None)
         for number, (key, before) in enumerate(self._before.items()):
             state = self.load(key)
-            changes.add(number, before, None if state is None else self._rows.results(state))
+            changes.add(number, before, None if state is None else self._rows.compared(state))
         keys = pa.Table.from_batches(self._key_rows).combine_chunks().to_batches()[0]
         self._forget()
         if changes.rows:

@@ -107,10 +107,18 @@ def _ranks(column: Any) -> Any:
     import pyarrow.compute as pc
 
     if pa.types.is_nested(column.type):
-        values = column.to_pylist()
-        places = sorted(range(len(values)), key=lambda at: (values[at] is not None, values[at]))
-        ranks = np.empty(len(values), np.int64)
-        for number, place in enumerate(places):
-            ranks[place] = number
-        return ranks
+        values = [*map(_comparable, column.to_pylist())]
+        ranks = {value: rank for rank, value in enumerate(sorted({*values}))}
+        return np.array([ranks[value] for value in values], np.int64)
     return pc.rank(column, sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)
+
+
+def _comparable(value: Any) -> tuple[Any, ...]:
+    """Return what compares as a value with parts does: by part; NULL is least, NaN greatest."""
+    if value is None:
+        return (0,)
+    if isinstance(value, dict):
+        return (1, tuple(map(_comparable, value.values())))
+    if isinstance(value, list):
+        return (1, tuple(map(_comparable, value)))
+    return (2,) if value != value else (1, value)

@@ -173,6 +173,10 @@ class Distinct(Accumulator):
     def result(self, state: list[Any]) -> Any:
         return self.inner.result(state[0])
 
+    def watched(self, state: list[Any]) -> Any:
+        """Return what an update is given for."""
+        return self.inner.watched(state[0])
+
 
 @dataclass(frozen=True)
 class ListOfValues(Accumulator):
@@ -247,7 +251,8 @@ class FirstOrLast(Accumulator):
 class Variance(Accumulator):
     """The variance of a population or a sample, or the standard deviation (``root``).
 
-    A state is the number of values, their sum, and that of their squares.
+    By Welford's algorithm, with the steps of Flink, so that results have the same last digits. A
+    state is the number of values, their mean, and the sum of the squares of the differences to it.
     """
 
     sample: bool
@@ -255,32 +260,51 @@ class Variance(Accumulator):
     type: SqlType
 
     def zero(self) -> Any:
-        return (0, 0, 0)
+        return (0, 0.0, 0.0)
 
     def add(self, state: Any, values: tuple[Any, ...]) -> Any:
         (value,) = values
-        return state if value is None else _moments(state, value, 1)
+        if value is None:
+            return state
+        count, mean, squares = state
+        number = float(value)
+        difference = number - mean
+        mean += difference / (count + 1)
+        return count + 1, mean, squares + difference * (number - mean)
 
     def retract(self, state: Any, values: tuple[Any, ...]) -> Any:
         (value,) = values
-        return state if value is None else _moments(state, value, -1)
+        if value is None:
+            return state
+        count, mean, squares = state
+        if count <= 1:
+            return self.zero()
+        number = float(value)
+        difference = number - mean
+        mean -= difference / (count - 1)
+        return count - 1, mean, squares - difference * (number - mean)
 
     def merge(self, state: Any, other: Any) -> Any:
-        return tuple(one + two for one, two in zip(state, other, strict=True))
+        (count, mean, squares), (more, other_mean, other_squares) = state, other
+        if not count or not more:
+            return state if count else other
+        both, difference = count + more, other_mean - mean
+        squares += other_squares + difference * difference * count * more / both
+        return both, mean + difference * more / both, squares
 
     def result(self, state: Any) -> Any:
-        count, total, squares = state
+        count, _, squares = state
         divisor = count - 1 if self.sample else count
         if divisor <= 0:
             return None
-        found = float(squares - total * total / count) / divisor
+        found = squares / divisor
         found = math.sqrt(max(found, 0.0)) if self.root else found
         return converted(found, self.type)
 
-
-def _moments(state: Any, value: Any, sign: int) -> Any:
-    count, total, squares = state
-    return count + sign, total + sign * value, squares + sign * value * value
+    def watched(self, state: Any) -> Any:
+        """Return what an update is given for: Flink computes the result from these."""
+        count, _, squares = state
+        return count, squares
 
 
 NAN = ()

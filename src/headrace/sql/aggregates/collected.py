@@ -119,7 +119,7 @@ def _at(ordered: list[tuple[float, int]], position: float) -> float:
         return low
     # The steps are Flink's, which counts positions from 1: others round in another way.
     share = (position + 1) - (lower + 1)
-    return low - low * share + high * share
+    return (1 - share) * low + share * high
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from headrace.sql.types import (
     BIGINT,
     DOUBLE,
     MAX_PRECISION,
-    STRING,
     ArrayType,
     BytesType,
     CharacterType,
@@ -56,6 +55,10 @@ class AggregateFunction:
     """How many of the arguments after the first must be constants."""
     batch_only: bool = False
     """Whether a stream refuses it, as Flink does."""
+    may_lack: bool = False
+    """Whether a group with values may have no result."""
+    needs_no_group: bool = False
+    """Whether the type has no NULL without GROUP BY, too, if the arguments have none."""
     python: PythonFunction | None = None
     """The function of a user."""
 
@@ -104,7 +107,7 @@ _WITHOUT_ORDER = (BytesType, ArrayType, MapType, MultisetType, RowType)
 
 def _text_type(types: Types) -> SqlType | None:
     texts = 1 <= len(types) <= 2 and all(isinstance(each, CharacterType) for each in types)
-    return STRING if texts else None
+    return types[0].with_nullable(True) if texts else None
 
 
 def _multiset_type(types: Types) -> SqlType | None:
@@ -238,6 +241,7 @@ _ROWS = (
         ("STDDEV_SAMP(number)", "STDDEV(number)"),
         "The standard deviation of a sample; NULL of a single number.",
         example=("STDDEV_SAMP(CAST(n AS DOUBLE))", "0.5773502691896255"),
+        may_lack=True,
     ),
     AggregateFunction(
         "VAR_POP",
@@ -254,6 +258,7 @@ _ROWS = (
         ("VAR_SAMP(number)", "VARIANCE(number)"),
         "The variance of a sample; NULL of a single number.",
         example=("VAR_SAMP(CAST(n AS DOUBLE))", "0.33333333333333304"),
+        may_lack=True,
     ),
     AggregateFunction(
         "FIRST_VALUE",
@@ -279,6 +284,7 @@ _ROWS = (
         "The texts in the order of their rows, with a separator between (a comma).",
         example=("LISTAGG(s, '|')", "a|b|b|c"),
         constants=1,
+        needs_no_group=True,
     ),
     AggregateFunction(
         "COLLECT",
@@ -293,10 +299,13 @@ _ROWS = (
     AggregateFunction(
         "ARRAY_AGG",
         _array_type,
-        lambda types, result, retracts, constants: kept.ListOfValues(nulls=True),
-        ("ARRAY_AGG([DISTINCT] value)",),
-        "An ARRAY of the values, in the order of their rows.",
+        lambda types, result, retracts, constants: kept.ListOfValues(
+            nulls="IGNORE NULLS" not in constants
+        ),
+        ("ARRAY_AGG([DISTINCT] value [{IGNORE | RESPECT} NULLS])",),
+        "An ARRAY of the values, in the order of their rows; by default with NULL.",
         example=("ARRAY_AGG(n)", "[1, 2, 2, NULL]"),
+        needs_no_group=True,
     ),
     AggregateFunction(
         "APPROX_COUNT_DISTINCT",
@@ -315,6 +324,7 @@ _ROWS = (
         "The number at a share (0 to 1) of the sorted numbers, or an ARRAY of those at shares.",
         example=("PERCENTILE(n, 0.25)", "1.5"),
         constants=1,
+        may_lack=True,
     ),
     AggregateFunction(
         "JSON_OBJECTAGG",

@@ -140,8 +140,23 @@ def create_table(statement: CreateTable, manager: CatalogManager, types: Types) 
     )
 
 
+def _check_named_once(query: exp.Expr) -> None:
+    """Refuse a query of a view that gives one name to two columns."""
+    from sqlglot import exp
+
+    items = query.expressions if isinstance(query, exp.Select) else []
+    names = [each.alias_or_name for each in items if isinstance(each, exp.Alias | exp.Column)]
+    twice = next((each for each in names if each != "*" and names.count(each) > 1), None)
+    if twice is not None:
+        raise CatalogError(
+            f"two columns of the view have the name {quote_name(twice)}", hint="an alias: AS"
+        )
+
+
 def _create_view(statement: CreateView, manager: CatalogManager, types: Types) -> None:
     names = tuple(each.name for each in types.of_query(statement.query))
+    if not statement.columns:
+        _check_named_once(statement.query)
     columns = statement.columns or names
     if len(columns) != len(names):
         raise CatalogError(
@@ -297,7 +312,7 @@ def show(statement: Show, manager: CatalogManager, types: Types) -> Listing:
         case "MODELS":
             return Listing(("model name",), ())
         case "MATERIALIZED TABLES":
-            return Listing(("table name",), ())
+            return Listing(("materialized table",), ())
         case "CREATE CATALOG":
             (name,) = statement.path
             return show_create_catalog(name, manager.registry.description(name))

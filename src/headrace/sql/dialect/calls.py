@@ -28,6 +28,8 @@ class CallReader(SpecialCallReader):
         arguments = self.special_arguments(token.value) if token.kind == "word" else None
         if arguments is None:
             arguments = self.arguments()
+        if token.value == "ARRAY_AGG":
+            arguments += self._nulls_inside()
         order = self.order() if self.at("ORDER") else None
         self.expect_symbol(")")
         call: exp.Expr = self.node(exp.Anonymous, start, this=name, expressions=arguments)
@@ -60,6 +62,15 @@ class CallReader(SpecialCallReader):
         if self.take("RESPECT", "NULLS"):
             return self.node(exp.RespectNulls, start, this=call)
         return call
+
+    def _nulls_inside(self) -> list[exp.Expr]:
+        """Return what stands after the argument of ARRAY_AGG: whether it leaves NULL out."""
+        start = self.index
+        word = self.take_one_of("IGNORE", "RESPECT")
+        if word is None:
+            return []
+        self.expect("NULLS")
+        return [self._clause(start, "NULLS", self.node(exp.Var, start, this=word))]
 
     # Arguments
 

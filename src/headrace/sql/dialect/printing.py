@@ -55,8 +55,8 @@ def _clause(self: Generator, node: exp.Expr) -> str:
     written = self.sql(value)
     if words == "RETURNING":
         return f"RETURNING {written}"
-    if words == "WRAPPER":
-        return f"{written} WRAPPER"
+    if words in ("WRAPPER", "NULLS"):
+        return f"{written} {words}"
     given = written if isinstance(value, exp.Var) else f"DEFAULT {written}"
     return f"{given} {words}"
 

@@ -13,6 +13,7 @@ from headrace.sql.aggregates.table import AggregateFunction
 from headrace.sql.calls import resolve_call, resolve_python_call
 from headrace.sql.constant_rows import varies
 from headrace.sql.convert import Converter
+from headrace.sql.dialect.nodes import Clause
 from headrace.sql.evaluate import evaluate_constant
 from headrace.sql.expressions import Call, Expression, columns_of
 from headrace.sql.functions.function import Session
@@ -75,7 +76,7 @@ def aggregate_arguments(
     if function.name == "COLLECT" and has_parts(types[0]):
         converted = [key_of(converted[0]), *converted]
     values, options = _without_constants(function, converted)
-    return AggregateArguments(tuple(values), options, kind, distinct, row_names)
+    return AggregateArguments(tuple(values), options or words, kind, distinct, row_names)
 
 
 def arguments_of(node: exp.Expr) -> list[exp.Expr]:
@@ -86,19 +87,24 @@ def arguments_of(node: exp.Expr) -> list[exp.Expr]:
 def _parts(node: exp.Expr) -> tuple[list[exp.Expr], bool, tuple[str, ...]]:
     """Return the arguments, whether there is DISTINCT, and the words after them."""
     arguments = [*node.expressions]
-    if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
-        return [*arguments[0].expressions], True, ()
+    if arguments and isinstance(arguments[0], exp.Distinct):
+        first, *others = arguments
+        return [*first.expressions], True, _words(others)
     if len(arguments) == 1 and isinstance(arguments[0], exp.Star):
         return [], False, ()
-    trees, words = list[exp.Expr](), list[str]()
+    trees = list[exp.Expr]()
     for each in arguments:
         if isinstance(each, exp.JSONKeyValue):
             trees += [each.this, each.expression]
-        elif type(each).__name__ == "Clause":
-            words.append(f"{each.expression.name} {each.this}")
-        else:
+        elif not isinstance(each, Clause):
             trees.append(each)
-    return trees, False, tuple(words)
+    return trees, False, _words(arguments)
+
+
+def _words(arguments: Sequence[exp.Expr]) -> tuple[str, ...]:
+    """Return the words among the arguments of a call, such as NULL ON NULL."""
+    found = (each for each in arguments if isinstance(each, Clause))
+    return tuple(f"{each.expression.name} {each.this}" for each in found)
 
 
 def _as_json(value: Expression) -> Expression:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cmp_to_key
 from itertools import product
 
 from sqlglot import exp
@@ -120,6 +121,28 @@ class Grouping:
             for keys in self._sets_of(node)
         ]
 
+    def sort_sets(self) -> None:
+        """Put the grouping sets in the order in which Flink gives their results: a set before its
+        parts; others by the places of their keys in the input."""
+        places = self._places()
+        marks = [tuple(sorted(places[key] for key in keys)) for keys in self.sets]
+
+        def compared(one: int, two: int) -> int:
+            first, second = marks[one], marks[two]
+            if {*first} >= {*second} or {*second} >= {*first}:
+                return len(second) - len(first)
+            return -1 if first < second else 1
+
+        order = sorted(range(len(marks)), key=cmp_to_key(compared))
+        self.sets = [self.sets[number] for number in order]
+
+    def _places(self) -> dict[str, int]:
+        """Return the place of each key: in the relation that has the columns, or in GROUP BY."""
+        names = {name: each for each, name in self.inputs.items()}
+        found = [_place_in(self.rel, names[key]) for key in self.keys]
+        given = [*range(len(found))] if None in found or self.parted else found
+        return {key: place or 0 for key, place in zip(self.keys, given, strict=True)}
+
     def _sets_of(self, node: exp.Expr) -> list[tuple[str, ...]]:
         match node:
             case exp.GroupingSets():
@@ -168,6 +191,8 @@ class Grouping:
             return self._replaced(node)
 
     def _replaced(self, node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.WithinGroup) and aggregate_of(node.this) is not None:
+            refuse(f"ORDER BY in {call_name(node.this)}")
         function = aggregate_of(node)
         if function is not None:
             return exp.column(self._call(node, function), quoted=True)
@@ -230,9 +255,17 @@ class Grouping:
         ]
         return exp.Case(ifs=branches[:-1], default=branches[-1].args["true"])
 
-    def _fitted(self, kind: SqlType, values: Sequence[Expression], kept: str | None) -> SqlType:
+    def _fitted(
+        self,
+        function: AggregateFunction,
+        kind: SqlType,
+        values: Sequence[Expression],
+        kept: str | None,
+    ) -> SqlType:
         """Return the type of a result: without NULL where each group has a value."""
-        always = self.keys and kept is None and values and () not in self.sets
+        if function.python or function.may_lack or kept is not None or not values:
+            return kind
+        always = self.keys or function.needs_no_group
         if always and not any(each.type.nullable for each in values):
             return kind.with_nullable(False)
         return kind
@@ -277,7 +310,7 @@ class Grouping:
             "",
             function.name,
             tuple(self._input(each) for each in given.values),
-            given.kind if function.python else self._fitted(given.kind, given.values, kept),
+            self._fitted(function, given.kind, given.values, kept),
             given.distinct and function.name not in ("MIN", "MAX"),
             kept,
             given.options,
@@ -291,6 +324,17 @@ class Grouping:
         if name is None:
             name = self.calls[call] = f"{PREFIX}a{len(self.calls)}"
         return name
+
+
+def _place_in(rel: Rel, expression: Expression) -> int | None:
+    """Return the place of a column in the relation below all projections; None: it is computed."""
+    while isinstance(expression, ColumnRef):
+        if not isinstance(rel, Calc):
+            names = [each.name for each in rel.columns]
+            return names.index(expression.name)
+        expression = dict(zip(rel.names, rel.expressions, strict=True))[expression.name]
+        rel = rel.input
+    return None
 
 
 def scope_of(rel: Rel) -> Scope:

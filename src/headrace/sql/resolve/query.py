@@ -32,6 +32,7 @@ from headrace.sql.rel import (
     reference,
 )
 from headrace.sql.resolve.aggregate_calls import has_parts, key_of, require_groupable
+from headrace.sql.resolve.calls import call_name
 from headrace.sql.resolve.columns import ScopeConverter
 from headrace.sql.resolve.group_windows import find_group_window
 from headrace.sql.resolve.grouping import (
@@ -118,6 +119,7 @@ class QueryResolver:
         for clause, name in _REFUSED_CLAUSES.items():
             if node.args.get(clause):
                 refuse(name)
+        check_hints(node)
         made = with_functions(node, self.functions)
         assert isinstance(made, exp.Select)
         node = made
@@ -195,6 +197,7 @@ class QueryResolver:
         grouping = Grouping(rel, self.converter(scope), self.batch)
         for each in keys:
             grouping.add_keys(each)
+        grouping.sort_sets()
         items = [(name, grouping.replace(tree)) for name, tree in items]
         condition = None if condition is None else grouping.replace(condition)
         made = grouping.aggregate()
@@ -229,7 +232,8 @@ class QueryResolver:
         converter = self.converter(Scope(()))
         rows = []
         for row in node.expressions:
-            trees = row.expressions if isinstance(row, exp.Tuple) else [row]
+            is_row = isinstance(row, exp.Tuple) or (call_name(row) or "").upper() == "ROW"
+            trees = row.expressions if is_row else [row]
             _refuse_bare_null(trees)
             rows.append([converter.expression(each) for each in trees])
             if implementations(rows[-1]):

@@ -41,7 +41,9 @@ def upsert_keys(rel: Rel) -> Keys:
         case ChangelogNormalize():
             return frozenset([frozenset(rel.keys)])
         case WindowAggregate():
-            names = (column.name for column, border in rel.borders if border != "time")
+            # Windows of CUMULATE with the same start have different ends.
+            alone = ("end",) if rel.window.kind == "CUMULATE" else ("start", "end")
+            names = (column.name for column, border in rel.borders if border in alone)
             return frozenset(frozenset((*rel.keys, name)) for name in names)
         case Aggregate():
             return frozenset([frozenset(rel.keys) - _constants(rel.input)])

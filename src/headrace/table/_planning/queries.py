@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+from headrace.common._options import catalogue as options
+from headrace.common._options.table import DYNAMIC_OPTIONS
 from headrace.common.configuration import Configuration
 from headrace.errors import SqlValidationError
 from headrace.sql import statements as parsed
@@ -83,6 +85,7 @@ class Queries:
     def relation(self, path: ObjectPath, hints: Mapping[str, str]) -> Rel:
         """Return the plan of a table or a view."""
         relation = self._catalogs.relation(path).relation
+        self._check_hints(hints)
         if hints and not isinstance(relation, CatalogTable):
             raise SqlValidationError(f"{path} is a view, and OPTIONS are those of a table")
         match relation:
@@ -101,6 +104,12 @@ class Queries:
                 finally:
                     self._open_views.pop()
         return table_plan(path, relation, hints, self.resolver().converter, self.batch)
+
+    def _check_hints(self, hints: Collection[Any]) -> None:
+        if hints and not options.read(self._configuration, DYNAMIC_OPTIONS):
+            raise SqlValidationError(
+                "the hint OPTIONS is not allowed", hint=f"'{DYNAMIC_OPTIONS.key}' = 'true'"
+            )
 
     def _view(self, view: CatalogView) -> Rel:
         return renamed(self.resolver(view.database).query(view.query), view.columns)
@@ -125,6 +134,7 @@ class Queries:
             target.name,
         )
         hints = tuple(table_options(insert.hints).items())
+        self._check_hints(hints)
         return PlannedInsert(rel, target, insert.overwrite, insert.on_conflict, hints)
 
     def target(self, given: str | TableDescriptor, columns: Columns) -> Target:

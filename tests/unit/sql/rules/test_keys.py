@@ -6,7 +6,17 @@ import pytest
 
 from headrace.sql.calls import cast
 from headrace.sql.expressions import Literal
-from headrace.sql.rel import Aggregate, Calc, Column, Rel, Scan, reference
+from headrace.sql.rel import (
+    Aggregate,
+    Calc,
+    Column,
+    Rel,
+    Scan,
+    WindowAggregate,
+    WindowKind,
+    WindowSpec,
+    reference,
+)
 from headrace.sql.rules.keys import upsert_keys
 from headrace.sql.types import (
     BIGINT,
@@ -69,3 +79,17 @@ def test_constants_are_no_part_of_a_key() -> None:
     assert upsert_keys(with_constant(Scan(("c", "d", "t"), (Column("k", INT),)))) == {
         frozenset({"k"})
     }
+
+
+@pytest.mark.parametrize(
+    ("kind", "alone"),
+    [("TUMBLE", {"s", "e"}), ("HOP", {"s", "e"}), ("SESSION", {"s", "e"}), ("CUMULATE", {"e"})],
+)
+def test_a_border_that_no_other_window_has_is_a_key(kind: WindowKind, alone: set[str]) -> None:
+    time = Column("t", TimestampType(3))
+    spec = WindowSpec(kind, "t", 10_000, 5_000)
+    borders = ((Column("s", TimestampType(3)), "start"), (Column("e", TimestampType(3)), "end"))
+    rel = WindowAggregate(
+        Scan(("c", "d", "x"), (time, Column("k", INT))), spec, ("k",), (), borders
+    )
+    assert upsert_keys(rel) == {frozenset({"k", name}) for name in alone}

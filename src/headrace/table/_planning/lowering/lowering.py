@@ -34,6 +34,7 @@ from headrace.sql.rules.emit import with_emit_strategies
 from headrace.sql.rules.no_rows import with_results_of_empty_inputs
 from headrace.sql.rules.normalize import with_normalized_sources
 from headrace.sql.rules.unique_groups import without_single_row_groups
+from headrace.sql.rules.unread_columns import without_unread_columns
 from headrace.sql.rules.windows import with_window_aggregates
 from headrace.table._planning.lowering.aggregates import (
     lower_aggregate,
@@ -63,7 +64,8 @@ class Lowering(LoweringContext):
 
     def planned(self, rel: Rel) -> Rel:
         """Return the plan of a resolved relation that is lowered and explained."""
-        rel = without_single_row_groups(with_results_of_empty_inputs(with_window_aggregates(rel)))
+        rel = without_unread_columns(with_results_of_empty_inputs(with_window_aggregates(rel)))
+        rel = without_single_row_groups(rel)
         if self.options.batch:
             return rel
         rel = with_emit_strategies(rel, self.options.emit)

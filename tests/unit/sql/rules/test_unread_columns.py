@@ -1,0 +1,107 @@
+"""What nothing reads is not computed."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.sql.expressions import Literal
+from headrace.sql.rel import (
+    Aggregate,
+    AggregateCall,
+    Calc,
+    Column,
+    Expand,
+    Rel,
+    Scan,
+    SetOperation,
+    Sort,
+    Union,
+    Values,
+    Watermark,
+    Window,
+    WindowAggregate,
+    WindowSpec,
+    reference,
+    walk,
+)
+from headrace.sql.rules.unread_columns import without_unread_columns
+from headrace.sql.types import BIGINT, BOOLEAN, INT, TimestampType
+
+TIME = TimestampType(3)
+COLUMNS = (Column("a", INT), Column("b", INT), Column("t", TIME))
+SCAN = Scan(("c", "d", "t"), COLUMNS)
+SUM = AggregateCall("s", "SUM", ("b",), INT)
+COUNT = AggregateCall("n", "COUNT", (), BIGINT.with_nullable(False))
+GROUPED = Aggregate(SCAN, ("a",), (SUM, COUNT))
+
+
+def reading(rel: Rel, *names: str, condition: str | None = None) -> Calc:
+    by_name = {each.name: reference(each) for each in rel.columns}
+    where = None if condition is None else by_name[condition]
+    return Calc(rel, names, tuple(by_name[name] for name in names), where)
+
+
+def calls_of(rel: Rel) -> list[str]:
+    made = without_unread_columns(rel)
+    assert made.columns == rel.columns
+    return [
+        call.name
+        for each in walk(made)
+        if isinstance(each, Aggregate | WindowAggregate)
+        for call in each.calls
+    ]
+
+
+def test_what_a_statement_gives_stays() -> None:
+    assert without_unread_columns(GROUPED) == GROUPED
+
+
+def test_an_aggregate_that_nothing_reads_is_left_out() -> None:
+    assert calls_of(reading(GROUPED, "a", "n")) == ["n"]
+    assert calls_of(Aggregate(GROUPED, (), (AggregateCall("m", "MAX", ("s",), INT),))) == ["m", "s"]
+    assert calls_of(reading(reading(GROUPED, "a", "s", "n"), "n")) == ["n"]
+
+
+def test_conditions_and_filters_read() -> None:
+    flag = AggregateCall("f", "MAX", ("a",), BOOLEAN)
+    rel = Aggregate(SCAN, ("b",), (flag, SUM, COUNT))
+    assert calls_of(reading(rel, "n", condition="f")) == ["f", "n"]
+    kept = AggregateCall("k", "COUNT", (), BIGINT, filter="f")
+    assert calls_of(Aggregate(rel, ("b",), (kept,))) == ["k", "f"]
+
+
+@pytest.mark.parametrize(
+    "over",
+    [
+        lambda rel: Sort(rel, (("n", True, True),)),
+        lambda rel: Expand(rel, ("n",), ("n2",), (("n",), ()), "$set"),
+        lambda rel: Union((rel, rel)),
+        lambda rel: reading(rel, "s", "n"),
+    ],
+)
+def test_it_is_found_below_other_relations(over: object) -> None:
+    found = calls_of(reading(over(GROUPED), "n"))  # type: ignore[operator]
+    assert {*found} == {"n"}
+
+
+def test_set_operations_compare_all_columns() -> None:
+    both = SetOperation(GROUPED, GROUPED, "INTERSECT", all=False)
+    assert calls_of(reading(both, "n")) == ["s", "n", "s", "n"]
+
+
+def test_windows_read_their_time() -> None:
+    spec = WindowSpec("TUMBLE", "t", 10_000)
+    timed = Watermark(SCAN, "t", Literal(TIME, None), COLUMNS)
+    borders = tuple(Column(name, TIME) for name in ("start", "end", "last"))
+    window = Window(timed, spec, (*COLUMNS, *borders))
+    made = without_unread_columns(reading(window, "a", "end"))
+    assert [each.name for each in made.inputs[0].columns][-3:] == ["start", "end", "last"]
+    rel = WindowAggregate(timed, spec, ("a",), (SUM, COUNT), ((borders[1], "end"),))
+    assert calls_of(reading(rel, "a", "n", "end")) == ["n"]
+
+
+def test_a_group_of_all_rows_without_results_is_one_row() -> None:
+    inner = Aggregate(SCAN, (), (SUM,))
+    made = without_unread_columns(Aggregate(Calc(inner, (), ()), (), (COUNT,)))
+    (values,) = [each for each in walk(made) if isinstance(each, Values)]
+    assert len(values.rows) == 1
