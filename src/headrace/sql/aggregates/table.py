@@ -232,7 +232,7 @@ _ROWS = (
         _variance(sample=False, root=True),
         ("STDDEV_POP(number)",),
         "The standard deviation of a population.",
-        example=("STDDEV_POP(CAST(n AS DOUBLE))", "0.47140452079103146"),
+        example=("STDDEV_POP(CAST(n AS DOUBLE))", "0.4714045207910317"),
     ),
     AggregateFunction(
         "STDDEV_SAMP",

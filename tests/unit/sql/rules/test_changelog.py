@@ -39,6 +39,6 @@ def test_rows_that_stay_are_given_again_with_a_time_to_live(rel: Rel) -> None:
 
 def test_a_hint_is_stronger() -> None:
     hinted = Aggregate(SCAN, ("k",), (), ttl_ms=5)
-    assert mode_of(hinted, 0) == ChangelogMode.all()
+    assert mode_of(hinted, 0) == ChangelogMode.updates()
     assert mode_of(hinted, None) == INSERTS
     assert mode_of(Aggregate(SCAN, ("k",), (), ttl_ms=0), 5) == INSERTS
