@@ -647,6 +647,14 @@ class Sink(ABC):
         """
         return False
 
+    @property
+    def commit_interval_ms(self) -> int | None:
+        """After how long a micro-batch without records is committed, if none comes with records.
+
+        None: the sink has nothing to do then.
+        """
+        return None
+
     def committer(self, context: CommitterContext) -> Committer:
         """Make a committer; not called for a sink that commits by task.
 

@@ -88,7 +88,8 @@ class StreamGraph:
                         "first": f"{other.name}, built at {other.site}",
                         "second": f"{node.name}, built at {node.site}",
                     },
-                    hint="give each sink its own, or .union(...) the streams before one sink",
+                    hint="give each sink its own, or .union(...) the streams before one sink (SQL:"
+                    " UNION ALL in one INSERT)",
                 )
 
     def _check_inputs(self) -> None:

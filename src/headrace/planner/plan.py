@@ -121,6 +121,7 @@ class _Planner:
             parallelism=options.parallelism,
             batch=options.batch,
             needs_ticks=self._needs_ticks(),
+            commit_interval_ms=self._commit_interval_ms(),
         )
 
     def _fill_all(self, draft: _Draft) -> None:
@@ -324,6 +325,10 @@ class _Planner:
         return any(spec.traits.processing_timers for spec in specs) or any(
             strategy is not None and strategy.idle_timeout_ms is not None for strategy in strategies
         )
+
+    def _commit_interval_ms(self) -> int | None:
+        wanted = [sink.sink.commit_interval_ms for sink in self._graph.sinks]
+        return min((each for each in wanted if each is not None), default=None)
 
 
 def parallelism_of(node: Transformation) -> int | None:

@@ -277,7 +277,8 @@ def _unclaimed_error(part: StatefulPart, now: Layout, states: States) -> Checkpo
     advice = "put it back, or drop its state"
     found_again = "an operator without a uid is found again by its kind, name, function and inputs"
     if part.is_of_sql:
-        where = {"it was": part.description, **where}
+        if part.description:
+            where = {"it was": part.description, **where}
         advice = "undo the change of the statement, or drop the state, which then begins empty"
         found_again = "the id of an operator of SQL depends on what it computes, and on its input"
     return CheckpointError(
@@ -289,7 +290,7 @@ def _unclaimed_error(part: StatefulPart, now: Layout, states: States) -> Checkpo
 
 
 def _described(part: StatefulPart) -> str:
-    return f"{part}: {part.description}" if part.is_of_sql else str(part)
+    return f"{part}: {part.description}" if part.is_of_sql and part.description else str(part)
 
 
 def needs_state_move(before: Layout, now: Layout) -> bool:

@@ -291,6 +291,7 @@ class JobProgram:
     parallelism: int
     batch: bool = False
     needs_ticks: bool = False
+    commit_interval_ms: int | None = None
     fingerprint: str = ""
     scope: str = ""
     partitions: int = 1

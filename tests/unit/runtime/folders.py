@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.connector import Budget, Progress, SplitEnumerator, SplitRange
@@ -80,6 +80,7 @@ class Harness:
         *folders: Folder,
         parallelism: int = 1,
         needs_ticks: bool = False,
+        commit_interval_ms: int | None = None,
         dataframe: bool = False,
         **source: Any,
     ) -> None:
@@ -98,6 +99,7 @@ class Harness:
             max_records=1000,
             tick_ms=200,
         )
+        job = replace(job, commit_interval_ms=commit_interval_ms)
         self.states: dict[tuple[int, str], SplitState] = {}
         self.coordinator = Coordinator(job, dict(enumerate(folders)), lambda epoch: self.states)
         self.offset = self.coordinator.initial(0)

@@ -8,6 +8,7 @@ cores, and even if the source would give another answer now.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -112,13 +113,20 @@ class Coordinator:
             sources[source_key(source.id)] = after
             moved = moved or after.differs_from(start.source(source.id))
             self._sources_to_resume(start).discard(source.id)
-        wanted = self._job.needs_ticks and (running or self._has_dataframes)
-        tick = wanted and monotonic_ms - start.monotonic_ms >= settings.tick_ms
-        if not moved and not tick:
+        passed_ms = monotonic_ms - start.monotonic_ms
+        due = (running or self._has_dataframes) and passed_ms >= self._pause_ms
+        if not moved and not due:
             return start
         limits = replace(self._work_limits, task_records=task_records)
         identity = self._job.identity
         return Offset(start.epoch + 1, now_ms, monotonic_ms, limits, sources, identity)
+
+    @property
+    def _pause_ms(self) -> float:
+        """After how long a micro-batch is planned although nothing is read."""
+        job = self._job
+        ticks_ms = job.settings.tick_ms if job.needs_ticks else math.inf
+        return min(ticks_ms, math.inf if job.commit_interval_ms is None else job.commit_interval_ms)
 
     def drained(self, start: Offset, time: JobTime) -> Offset:
         """Return the end offset of a last micro-batch, which ends event time where sources are."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headrace.common.job_client import JobClient
+from headrace.common.job_status import JobStatus
 from headrace.errors import SqlValidationError
 from headrace.runners.clock import wall_clock_ms
 from headrace.sql import statements as parsed
 from headrace.sql.catalog.errors import near_names
 from headrace.sql.rel import Column
 from headrace.sql.types import STRING, TimestampLtzType
+from headrace.table._planning.targets import PlannedInsert
 from headrace.table.table_result import TableResult, content_of, done
 
 _COLUMNS = (
@@ -29,6 +32,7 @@ class StartedJob:
     name: str
     client: JobClient
     started_ms: int
+    inserts: tuple[PlannedInsert, ...] = ()
 
     @property
     def id(self) -> str:
@@ -39,6 +43,10 @@ class StartedJob:
     def is_running(self) -> bool:
         """Whether the job has not ended."""
         return not self.client.get_job_status().result().is_globally_terminal_state()
+
+    def is_run_of(self, name: str, inserts: Sequence[PlannedInsert]) -> bool:
+        """Return whether the job has run these INSERTs under this name."""
+        return self.name == name and self.inserts == tuple(inserts)
 
     def suspend(self) -> None:
         """Stop the job, and wait for its end; it goes on from its checkpoint when started again."""
@@ -57,11 +65,28 @@ class StartedJobs:
 
     def __init__(self) -> None:
         self._jobs: dict[str, StartedJob] = {}
+        self._stopped: set[str] = set()
 
-    def add(self, name: str, client: JobClient) -> None:
+    def add(self, name: str, client: JobClient, inserts: Sequence[PlannedInsert]) -> None:
         """Add a job that has just started."""
-        job = StartedJob(name, client, wall_clock_ms())
+        job = StartedJob(name, client, wall_clock_ms(), tuple(inserts))
         self._jobs[job.id] = job
+
+    def check_not_run(self, name: str, inserts: Sequence[PlannedInsert]) -> None:
+        """Check that a job with a checkpoint has not read all its input in this session.
+
+        Raises:
+            SqlValidationError: it has, so that it would write nothing.
+        """
+        for job in self._jobs.values():
+            ended = job.client.get_job_status().result() is JobStatus.FINISHED
+            if ended and job.id not in self._stopped and job.is_run_of(name, inserts):
+                raise SqlValidationError(
+                    "this statement has run in this session, under the same pipeline.name: its"
+                    " checkpoint has read all input, so nothing would be written",
+                    where={"job": f"{name} ({job.id})"},
+                    hint="SET 'pipeline.name' = '…' gives the next run a checkpoint of its own",
+                )
 
     def of(self, client: JobClient) -> StartedJob:
         """Return the job of a client."""
@@ -85,6 +110,7 @@ class StartedJobs:
         ``below``: where savepoints are; None: as the job was configured when it started.
         """
         job = self._job(statement.job)
+        self._stopped.add(job.id)
         if not statement.savepoint:
             job.client.cancel().result()
             return done()

@@ -22,6 +22,7 @@ from headrace.table._planning.catalogs import catalogs_of
 from headrace.table._planning.create_as import Added, CreateTableAs
 from headrace.table._planning.explained import PlanTexts
 from headrace.table._planning.jobs import StartedJobs
+from headrace.table._planning.options import is_batch
 from headrace.table._planning.planner import Planner
 from headrace.table._planning.queries import Queries
 from headrace.table._planning.settings import SessionSettings
@@ -221,12 +222,19 @@ class SqlSession:
         with self.env._job_apart():
             names = self.planner.add_sinks(inserts)
             job_name = self._job_name(f"insert-into_{','.join(names)}")
+            self._check_not_run(job_name, inserts)
             job = self.env.execute_async(job_name)
-        self.jobs.add(job_name, job)
+        self.jobs.add(job_name, job, inserts)
         columns = tuple(Column(name, BIGINT) for name in names)
         result = content_of(columns, [[-1] * len(names)])
         result._job = job
         return job, result
+
+    def _check_not_run(self, job_name: str, inserts: Sequence[PlannedInsert]) -> None:
+        from headrace.runners.launch import keeps_checkpoint
+
+        if not is_batch(self.env._configuration) and keeps_checkpoint(self.env._configuration):
+            self.jobs.check_not_run(job_name, inserts)
 
     def _when_done(self, started: tuple[JobClient, TableResult]) -> TableResult:
         """Return the result of a job that was started, at once or after its end."""

@@ -185,6 +185,15 @@ def test_a_tick_is_due_after_its_interval() -> None:
     assert harness.latest(now_ms=1399) is harness.offset
 
 
+def test_a_sink_gets_a_commit_though_nothing_is_read() -> None:
+    harness = Harness(Folder({"a": 5}, bounded=False), commit_interval_ms=500)
+    harness.step(now_ms=1000)
+    assert harness.latest(now_ms=1499) is harness.offset
+    (empty,) = harness.step(now_ms=1500)
+    assert (empty.work, empty.ticks) == ((), False)
+    assert harness.latest(now_ms=1999) is harness.offset
+
+
 def test_a_tick_comes_by_the_steady_time() -> None:
     harness = Harness(Folder({"a": 5}, bounded=False), needs_ticks=True)
     harness.step(now_ms=10**9)

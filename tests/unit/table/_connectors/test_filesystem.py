@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import time
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import pairwise
@@ -279,3 +280,28 @@ def test_rows_of_parquet_are_read_after_an_error_of_the_storage(
     monkeypatch.setattr(BatchReader, "read", fails_once)
     found = rows(source("filesystem", TWO, {"path": str(tmp_path), "format": "parquet"}))
     assert failed and [row.a for row in found] == [*range(1000)]
+
+
+def test_a_file_is_published_at_its_age_though_no_row_comes(tmp_path: Path) -> None:
+    (tmp_path / "given").mkdir()
+    (tmp_path / "given" / "x.csv").write_text("1,a\n")
+    config = Configuration.from_dict({"execution.target": "local"})
+    made = EnvironmentSettings.new_instance().in_streaming_mode().with_configuration(config)
+    t_env = TableEnvironment.create(made.build())
+    for name, more in (
+        ("given", "'source.monitor-interval' = '1 s'"),
+        ("made", "'sink.rolling-policy.rollover-interval' = '200 ms'"),
+    ):
+        t_env.execute_sql(
+            f"CREATE TABLE {name} (a INT, b STRING) WITH ('connector' = 'filesystem',"
+            f" 'path' = '{tmp_path}/{name}', 'format' = 'csv', {more})"
+        )
+    client = t_env.execute_sql("INSERT INTO made SELECT * FROM given").get_job_client()
+    assert client is not None
+    try:
+        deadline = time.monotonic() + 30
+        while not written(tmp_path / "made") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert written(tmp_path / "made") == {".": "1,a\n"}
+    finally:
+        client.cancel().result()

@@ -12,6 +12,7 @@ from headrace.common.configuration import Configuration
 from headrace.common.job_status import JobStatus
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.errors import ConfigurationError, HeadraceError, SqlValidationError
+from headrace.runners import launch
 from headrace.table import EnvironmentSettings, StreamTableEnvironment, TableEnvironment
 from headrace.table.table_result import TableResult
 
@@ -101,6 +102,27 @@ def environment_of(folder: Path) -> TableEnvironment:
     t_env = environment()
     csv(t_env, folder, "o", "a INT")
     return t_env
+
+
+def test_an_insert_that_would_write_nothing_is_refused(
+    t_env: TableEnvironment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once, other = "INSERT INTO nothing VALUES (1)", "INSERT INTO nothing VALUES (2)"
+    t_env.execute_sql(once).wait()
+    t_env.execute_sql(once).wait()  # without a checkpoint it writes again
+    monkeypatch.setattr(launch, "keeps_checkpoint", lambda configuration: True)
+    with pytest.raises(SqlValidationError, match="nothing would be written"):
+        t_env.execute_sql(once)
+    t_env.execute_sql(other).wait()
+    t_env.execute_sql("SET 'pipeline.name' = 'again'")
+    t_env.execute_sql(once).wait()
+
+    t_env.execute_sql("SET 'pipeline.name' = 'endless'")
+    endless = "INSERT INTO nothing SELECT a FROM endless"
+    for _ in range(2):  # a job that was stopped goes on
+        client = t_env.execute_sql(endless).get_job_client()
+        assert client is not None
+        t_env.execute_sql(f"STOP JOB '{client.get_job_id()}'")
 
 
 def test_an_unknown_job_is_refused(t_env: TableEnvironment) -> None:

@@ -36,6 +36,7 @@ STAGING = ".headrace-staging"
 _WITH_SPARK = "let Spark write them: sink_to(DataFrameSink(path=...))"
 _NO_LIMIT_BYTES = 1 << 62
 _SCOPE_DIGITS = 10
+CHECK_INTERVAL_MS = 60_000
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,16 @@ class FileSink(Sink):
     def keeps_state(self) -> bool:
         """Return True: incomplete files are not yet published."""
         return True
+
+    @property
+    def commit_interval_ms(self) -> int | None:
+        """Return how often files are checked that may be complete by their age, or by a pause."""
+        policy = self.rolling_policy
+        if not isinstance(policy, DefaultRollingPolicy):
+            return None
+        known = (policy.rollover_interval_ms, policy.inactivity_interval_ms)
+        given = [interval_ms for interval_ms in known if interval_ms is not None]
+        return max(min(*given, CHECK_INTERVAL_MS), 1) if given else None
 
     @property
     def takes_columns(self) -> bool:

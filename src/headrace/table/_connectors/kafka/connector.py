@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.datastream.connectors._kafka.client.consumer import Clients
 from headrace.datastream.connectors._kafka.sink.producers import Producers
+from headrace.datastream.connectors._kafka.source.offset_policies import Policy
 from headrace.datastream.connectors._kafka.source.offsets import KafkaOffsetsInitializer
 from headrace.errors import SqlValidationError
 from headrace.table._connectors.connector import Connector, TableRequest, TableSink, TableSource
@@ -66,6 +67,7 @@ class KafkaConnector(Connector):
         properties.pop("auto.offset.reset", None)
         interval_ms = options[DISCOVERY.key]
         properties.setdefault("partition.discovery.interval.ms", str(interval_ms))
+        policy: Policy = reset if reset in ("earliest", "latest") else "fail"
         mode = ChangelogMode.upsert() if self.upserts else parts.value.gives
         stopping = stopping_offsets(request.name, options, topics, properties)
         source = TableKafkaSource(
@@ -76,6 +78,8 @@ class KafkaConnector(Connector):
             stopping_offsets=stopping,
             properties=properties,
             clients=self.clients,
+            on_missing_offsets=policy,
+            on_changed_topic=policy,
             mode=mode,
         )
         return TableSource(source, mode)

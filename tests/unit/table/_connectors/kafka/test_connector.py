@@ -115,6 +115,16 @@ def test_rows_are_written_with_keys_headers_and_timestamps() -> None:
     assert record == ("t", b'{"a":1,"b":"x"}', b'{"a":1}', 5, 1, (("n", b"v"),))
 
 
+@pytest.mark.parametrize(
+    ("given", "policy"), [({}, "fail"), ({"properties.auto.offset.reset": "latest"}, "latest")]
+)
+def test_the_reset_of_offsets_says_what_happens_to_records_that_are_gone(
+    given: dict[str, str], policy: str
+) -> None:
+    made: Any = KafkaConnector(CLIENTS).source(TableRequest("t", TWO, JSON | given)).source
+    assert (made.on_missing_offsets, made.on_changed_topic) == (policy, policy)
+
+
 def test_event_time_is_not_the_timestamp_of_a_message() -> None:
     options, row = TO | {"format": "json"}, row_of(("a", "b"), [1, "x"])
     sink: Any = KafkaConnector().sink(TableRequest("t", TWO, options)).sink

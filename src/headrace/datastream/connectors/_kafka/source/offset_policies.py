@@ -14,6 +14,9 @@ _log = logging.getLogger(__name__)
 
 Policy = Literal["fail", "earliest", "latest"]
 
+IN_SQL = " (a table of SQL: 'properties.auto.offset.reset' = 'earliest' or 'latest')"
+"""The end of hints: how a table chooses its policies."""
+
 
 def handle_missing_offsets(policy: Policy, name: str, offset: int, first: int, end: int) -> None:
     """Apply the policy to a split whose next offset is not between ``first`` and ``end``.
@@ -34,7 +37,8 @@ def handle_missing_offsets(policy: Policy, name: str, offset: int, first: int, e
         raise JobError(
             message,
             where=where,
-            hint="on_missing_offsets('earliest') or ('latest') lets the job skip them and go on",
+            hint="on_missing_offsets('earliest') or ('latest') lets the job skip them and go on"
+            + IN_SQL,
         )
     _log.warning("%s (%s); the job goes on at the %s offset", message, where, policy)
 
@@ -58,7 +62,8 @@ def handle_changed_topic(
                 "partition": str(split.partition),
                 "read up to offset": str(offset),
             },
-            hint="on_changed_topic('earliest') or ('latest') lets the job go on with the new topic",
+            hint="on_changed_topic('earliest') or ('latest') lets the job go on with the new topic"
+            + IN_SQL,
         )
     _log.warning(
         "%s: the topic %s; it was read up to offset %d, and its end was %s",

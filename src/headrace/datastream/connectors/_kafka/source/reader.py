@@ -19,6 +19,7 @@ from headrace.datastream.connectors._kafka.client.consumer import (
 )
 from headrace.datastream.connectors._kafka.source.cursor import Cursor
 from headrace.datastream.connectors._kafka.source.decoding import Decoding
+from headrace.datastream.connectors._kafka.source.offset_policies import IN_SQL
 from headrace.datastream.connectors._kafka.source.outages import (
     broker_outage,
     no_leader,
@@ -222,7 +223,7 @@ class KafkaReader(SplitReader):
         return JobError(
             f"planned records of Kafka no longer exist: {reason}",
             where={**_error_location(split), "offsets": f"{cursor.at} to {end}", **begin},
-            hint="on_missing_offsets('earliest') or ('latest') goes on with what is there",
+            hint="on_missing_offsets('earliest') or ('latest') goes on with what is there" + IN_SQL,
         )
 
     def _get_cursor(self, split: Split, start: int) -> Cursor:
@@ -295,7 +296,7 @@ class _TopicGone(Exception):
         return JobError(
             f"the topic {split.topic!r} {self.what}: records that were planned are lost",
             where={**_error_location(split), "next offset": str(self.at)},
-            hint="on_changed_topic('earliest') or ('latest') goes on with what is there",
+            hint="on_changed_topic('earliest') or ('latest') goes on with what is there" + IN_SQL,
         )
 
 
