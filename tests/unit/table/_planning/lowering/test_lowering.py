@@ -144,11 +144,6 @@ def test_what_a_batch_does_not_support_is_refused(rel: Rel, problem: str) -> Non
         lowering(**{"execution.runtime-mode": "BATCH"}).lower(rel)
 
 
-def test_limit_keeps_its_rows_without_end() -> None:
-    with pytest.raises(UnsupportedError, match=r"LIMIT in a stream with table\.exec\.state\.ttl"):
-        lowering(**{"table.exec.state.ttl": "1 h"}).lower(Sort(SCAN, (), limit=3))
-
-
 def test_windows_are_whole_numbers_of_slides() -> None:
     with pytest.raises(SqlValidationError, match=r"10000 ms.* multiple of the slide .3000 ms"):
         lowering().lower(WindowAggregate(SCAN, HOP, ("k",), (COUNT,), ()))
