@@ -5,11 +5,7 @@ from __future__ import annotations
 from headrace.common._unsupported import unsupported_method
 from headrace.errors import CatalogError
 from headrace.sql.catalog import objects as sql
-from headrace.table._catalogs.objects import (
-    CatalogBaseTable,
-    CatalogDatabase,
-    CatalogFunction,
-)
+from headrace.table._catalogs.objects import CatalogBaseTable, CatalogDatabase, CatalogFunction
 from headrace.table._catalogs.partitions import CatalogPartitions
 from headrace.table._catalogs.paths import ObjectPath
 from headrace.util import exceptions as errors

@@ -10,9 +10,9 @@ from headrace.common._options.table import DYNAMIC_OPTIONS
 from headrace.common.configuration import Configuration
 from headrace.errors import SqlValidationError
 from headrace.sql import statements as parsed
-from headrace.sql.catalog.execute import Types
 from headrace.sql.catalog.manager import CatalogManager
 from headrace.sql.catalog.objects import CatalogTable, CatalogView, ObjectPath, PlanView
+from headrace.sql.catalog.query_types import Types
 from headrace.sql.definitions import ComputedColumn, Path
 from headrace.sql.parsing import parse_path
 from headrace.sql.places import PLACED, placed_by

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 from sqlglot import exp
 
-from headrace.sql.catalog.execute import Types, execute
+from headrace.sql.catalog.execute import execute
 from headrace.sql.catalog.listing import Listing
 from headrace.sql.catalog.manager import CatalogManager
+from headrace.sql.catalog.query_types import Types
 from headrace.sql.parsing import parse
 from headrace.sql.rel import Column, Columns
 from headrace.sql.types import INT, TimestampLtzType
