@@ -318,11 +318,6 @@ def _checkpoint_dir(configuration: Configuration) -> str | None:
     return folder or None
 
 
-def keeps_checkpoint(configuration: Configuration) -> bool:
-    """Return whether a job that is no batch has a checkpoint for its next run."""
-    return not _is_local(configuration) and bool(_checkpoint_dir(configuration))
-
-
 def _check_checkpoint_dir(
     program: JobProgram, configuration: Configuration, job_name: str | None
 ) -> None:

@@ -240,7 +240,7 @@ _ROWS = (
         _variance(sample=True, root=True),
         ("STDDEV_SAMP(number)", "STDDEV(number)"),
         "The standard deviation of a sample; NULL of a single number.",
-        example=("STDDEV_SAMP(CAST(n AS DOUBLE))", "0.5773502691896255"),
+        example=("STDDEV_SAMP(CAST(n AS DOUBLE))", "0.5773502691896257"),
         may_lack=True,
     ),
     AggregateFunction(
@@ -249,7 +249,7 @@ _ROWS = (
         _variance(sample=False, root=False),
         ("VAR_POP(number)",),
         "The variance of a population.",
-        example=("VAR_POP(CAST(n AS DOUBLE))", "0.22222222222222202"),
+        example=("VAR_POP(CAST(n AS DOUBLE))", "0.2222222222222222"),
     ),
     AggregateFunction(
         "VAR_SAMP",
@@ -257,7 +257,7 @@ _ROWS = (
         _variance(sample=True, root=False),
         ("VAR_SAMP(number)", "VARIANCE(number)"),
         "The variance of a sample; NULL of a single number.",
-        example=("VAR_SAMP(CAST(n AS DOUBLE))", "0.33333333333333304"),
+        example=("VAR_SAMP(CAST(n AS DOUBLE))", "0.3333333333333333"),
         may_lack=True,
     ),
     AggregateFunction(

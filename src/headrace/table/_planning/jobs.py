@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from headrace.common.job_client import JobClient
@@ -14,7 +15,6 @@ from headrace.sql import statements as parsed
 from headrace.sql.catalog.errors import near_names
 from headrace.sql.rel import Column
 from headrace.sql.types import STRING, TimestampLtzType
-from headrace.table._planning.targets import PlannedInsert
 from headrace.table.table_result import TableResult, content_of, done
 
 _COLUMNS = (
@@ -32,7 +32,6 @@ class StartedJob:
     name: str
     client: JobClient
     started_ms: int
-    inserts: tuple[PlannedInsert, ...] = ()
 
     @property
     def id(self) -> str:
@@ -44,9 +43,11 @@ class StartedJob:
         """Whether the job has not ended."""
         return not self.client.get_job_status().result().is_globally_terminal_state()
 
-    def is_run_of(self, name: str, inserts: Sequence[PlannedInsert]) -> bool:
-        """Return whether the job has run these INSERTs under this name."""
-        return self.name == name and self.inserts == tuple(inserts)
+    @property
+    def has_name(self) -> bool:
+        """Whether no other job may have the name: it runs, or it has read all its input."""
+        status = self.client.get_job_status().result()
+        return status is JobStatus.FINISHED or not status.is_globally_terminal_state()
 
     def suspend(self) -> None:
         """Stop the job, and wait for its end; it goes on from its checkpoint when started again."""
@@ -60,6 +61,11 @@ class StartedJob:
         return [self.id, self.name, status.name, started]
 
 
+def _numbered(name: str) -> Iterator[str]:
+    yield name
+    yield from (f"{name}-{number}" for number in itertools.count(2))
+
+
 class StartedJobs:
     """The jobs of one environment, in the order in which they were started."""
 
@@ -67,26 +73,23 @@ class StartedJobs:
         self._jobs: dict[str, StartedJob] = {}
         self._stopped: set[str] = set()
 
-    def add(self, name: str, client: JobClient, inserts: Sequence[PlannedInsert]) -> None:
+    def add(self, name: str, client: JobClient) -> None:
         """Add a job that has just started."""
-        job = StartedJob(name, client, wall_clock_ms(), tuple(inserts))
+        job = StartedJob(name, client, wall_clock_ms())
         self._jobs[job.id] = job
 
-    def check_not_run(self, name: str, inserts: Sequence[PlannedInsert]) -> None:
-        """Check that a job with a checkpoint has not read all its input in this session.
+    def free_name(self, name: str) -> str:
+        """Return the name, or ``name-2``, ``name-3``, …: of a checkpoint that no job here uses.
 
-        Raises:
-            SqlValidationError: it has, so that it would write nothing.
+        A job that was stopped or that failed leaves its name to the next run, which goes on from
+        its checkpoint. One that runs, or that has read all its input, keeps it: the next run, as
+        in Flink, is a job of its own.
         """
-        for job in self._jobs.values():
-            ended = job.client.get_job_status().result() is JobStatus.FINISHED
-            if ended and job.id not in self._stopped and job.is_run_of(name, inserts):
-                raise SqlValidationError(
-                    "this statement has run in this session, under the same pipeline.name: its"
-                    " checkpoint has read all input, so nothing would be written",
-                    where={"job": f"{name} ({job.id})"},
-                    hint="SET 'pipeline.name' = '…' gives the next run a checkpoint of its own",
-                )
+        taken = {job.name for job in self._jobs.values() if self._has_name(job)}
+        return next(each for each in _numbered(name) if each not in taken)
+
+    def _has_name(self, job: StartedJob) -> bool:
+        return job.id not in self._stopped and job.has_name
 
     def of(self, client: JobClient) -> StartedJob:
         """Return the job of a client."""

@@ -222,19 +222,14 @@ class SqlSession:
         with self.env._job_apart():
             names = self.planner.add_sinks(inserts)
             job_name = self._job_name(f"insert-into_{','.join(names)}")
-            self._check_not_run(job_name, inserts)
+            if self._keeps_checkpoint():
+                job_name = self.jobs.free_name(job_name)
             job = self.env.execute_async(job_name)
-        self.jobs.add(job_name, job, inserts)
+        self.jobs.add(job_name, job)
         columns = tuple(Column(name, BIGINT) for name in names)
         result = content_of(columns, [[-1] * len(names)])
         result._job = job
         return job, result
-
-    def _check_not_run(self, job_name: str, inserts: Sequence[PlannedInsert]) -> None:
-        from headrace.runners.launch import keeps_checkpoint
-
-        if not is_batch(self.env._configuration) and keeps_checkpoint(self.env._configuration):
-            self.jobs.check_not_run(job_name, inserts)
 
     def _when_done(self, started: tuple[JobClient, TableResult]) -> TableResult:
         """Return the result of a job that was started, at once or after its end."""
@@ -246,6 +241,12 @@ class SqlSession:
                 job.cancel().result()
                 raise
         return result
+
+    def _keeps_checkpoint(self) -> bool:
+        configuration = self.env._configuration
+        return not is_batch(configuration) and bool(
+            options.read(configuration, options.CHECKPOINT_DIR)
+        )
 
     def _job_name(self, default: str) -> str:
         return options.read(self.env._configuration, options.PIPELINE_NAME) or default

@@ -84,6 +84,13 @@ def test_a_savepoint_lies_where_savepoints_are(
     assert handles[1].stops == [("/below", drain)]
 
 
+def test_a_job_that_is_stopped_leaves_its_name(jobs: StartedJobs) -> None:
+    assert jobs.free_name("other") == "other"
+    assert jobs.free_name("first") == "first-2"
+    jobs.stop(StopJob(text="", job=FIRST), None)
+    assert jobs.free_name("first") == "first"
+
+
 def test_an_id_that_is_nearly_right_is_corrected(jobs: StartedJobs) -> None:
     with pytest.raises(SqlValidationError, match="has started no job") as caught:
         jobs.describe(FIRST[:-1])

@@ -12,7 +12,6 @@ from headrace.common.configuration import Configuration
 from headrace.common.job_status import JobStatus
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.errors import ConfigurationError, HeadraceError, SqlValidationError
-from headrace.runners import launch
 from headrace.table import EnvironmentSettings, StreamTableEnvironment, TableEnvironment
 from headrace.table.table_result import TableResult
 
@@ -104,25 +103,21 @@ def environment_of(folder: Path) -> TableEnvironment:
     return t_env
 
 
-def test_an_insert_that_would_write_nothing_is_refused(
-    t_env: TableEnvironment, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    once, other = "INSERT INTO nothing VALUES (1)", "INSERT INTO nothing VALUES (2)"
+def test_each_job_of_a_session_has_a_checkpoint_of_its_own(t_env: TableEnvironment) -> None:
+    once, endless = "INSERT INTO nothing VALUES (1)", "INSERT INTO nothing SELECT a FROM endless"
+    t_env.execute_sql("SET 'pipeline.name' = 'job'")
+    for _ in range(2):
+        t_env.execute_sql(once).wait()  # without a checkpoint, names may be equal
+    t_env.execute_sql("SET 'execution.checkpointing.dir' = '/checkpoints'")
     t_env.execute_sql(once).wait()
-    t_env.execute_sql(once).wait()  # without a checkpoint it writes again
-    monkeypatch.setattr(launch, "keeps_checkpoint", lambda configuration: True)
-    with pytest.raises(SqlValidationError, match="nothing would be written"):
-        t_env.execute_sql(once)
-    t_env.execute_sql(other).wait()
-    t_env.execute_sql("SET 'pipeline.name' = 'again'")
-    t_env.execute_sql(once).wait()
-
-    t_env.execute_sql("SET 'pipeline.name' = 'endless'")
-    endless = "INSERT INTO nothing SELECT a FROM endless"
     for _ in range(2):  # a job that was stopped goes on
         client = t_env.execute_sql(endless).get_job_client()
         assert client is not None
         t_env.execute_sql(f"STOP JOB '{client.get_job_id()}'")
+    t_env.execute_sql(once).wait()
+    with t_env.execute_sql("SHOW JOBS").collect() as rows:
+        names = [row[1] for row in rows]
+    assert names == ["job", "job", "job-2", "job-3", "job-3", "job-3"]
 
 
 def test_an_unknown_job_is_refused(t_env: TableEnvironment) -> None:

@@ -64,7 +64,7 @@ class KafkaConnector(Connector):
             if self.upserts
             else starting_offsets(request.name, options, topics, properties)
         )
-        properties.pop("auto.offset.reset", None)
+        reset = properties.pop("auto.offset.reset", None)
         interval_ms = options[DISCOVERY.key]
         properties.setdefault("partition.discovery.interval.ms", str(interval_ms))
         policy: Policy = reset if reset in ("earliest", "latest") else "fail"
