@@ -161,7 +161,8 @@ class Chunk:
 
     ``timestamps`` is None, or has a value (ms since the epoch, or None) for each of ``values``.
     ``bad`` has pairs (index in ``values`` before which it was, bad record). ``skipped``: the number
-    of positions that are skipped because their content is gone; it is counted as a metric.
+    of positions that are skipped, because their content is gone, or because errors in it are
+    ignored; it is counted as a metric.
     """
 
     values: list[Any]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.sql.rel import Column, Columns
@@ -35,12 +36,12 @@ def rows(read: TableSource) -> list[Any]:
         return [*found]
 
 
-def copy(read: TableSource, write: TableSink) -> None:
+def copy(read: TableSource, write: TableSink) -> JobExecutionResult:
     """Write the rows of a source that ends into a sink."""
     env = _environment()
     stream = env.from_source(read.source, WatermarkStrategy.no_watermarks(), "t")
     stream.sink_to(write.sink)
-    env.execute()
+    return env.execute()
 
 
 def stream_into(given: list[Any], write: TableSink) -> None:

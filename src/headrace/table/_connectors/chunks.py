@@ -31,6 +31,8 @@ def chunks_of(
 ) -> Iterator[Chunk | ColumnChunk]:
     """Yield decoded rows as columns, and between them what could not be decoded.
 
+    What the format has left out is counted in the last chunk.
+
     ``bad_record(index, reason)``: the bad record of a value. ``batch``: the rows with further
     columns. ``timestamps``: those of the rows.
     """
@@ -46,6 +48,8 @@ def chunks_of(
         start = end
     if batch.num_rows > start:
         yield _part(batch, kinds, timestamps, start, batch.num_rows)
+    if decoded.skipped:
+        yield Chunk([], skipped=decoded.skipped)
 
 
 def _part(batch: Any, kinds: Any | None, times: Any | None, start: int, end: int) -> ColumnChunk:

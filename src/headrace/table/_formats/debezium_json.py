@@ -122,7 +122,7 @@ class DebeziumJsonFormat(TableFormat):
         return row_reader(row_type(self.columns), self.json.rules)
 
     def _decode_one_by_one(self, values: Sequence[bytes], first: int) -> Decoded:
-        rows = RowsBuilder(self.schema, first)
+        rows = RowsBuilder(self.schema, first, self.json.rules.ignore_errors)
         for index, value in enumerate(values):
             if not value:
                 continue
@@ -130,8 +130,7 @@ class DebeziumJsonFormat(TableFormat):
                 for kind, row in self._changes_of(parse_text(value.decode())):
                     rows.add(index, row, kind.value)
             except (ValueError, ArithmeticError, RecursionError) as error:
-                if not self.json.rules.ignore_errors:
-                    rows.bad(index, str(error) or type(error).__name__)
+                rows.bad(index, str(error) or type(error).__name__)
         return rows.build(len(values))
 
     def _changes_of(self, message: Any) -> list[tuple[RowKind, list[Any]]]:

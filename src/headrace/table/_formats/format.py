@@ -30,13 +30,15 @@ class Decoded:
 
     ``batch``: a ``pyarrow.RecordBatch`` with the table's columns. ``origins``: for each row, the
     index of its value, ascending (a numpy array of int64); None: row i is of value i. ``kinds``:
-    the row kinds (an int8 array); None: all are inserts. ``bad``: by index.
+    the row kinds (an int8 array); None: all are inserts. ``bad``: by index. ``skipped``: the
+    number of values that are left out, as their errors are ignored.
     """
 
     batch: Any
     origins: Any | None = None
     kinds: Any | None = None
     bad: list[BadValue] = field(default_factory=list)
+    skipped: int = 0
 
 
 @dataclass(frozen=True)

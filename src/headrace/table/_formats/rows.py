@@ -13,10 +13,14 @@ PARTS = 8
 
 
 class RowsBuilder:
-    """Gathers rows of Python values, and makes a batch of them."""
+    """Gathers rows of Python values, and makes a batch of them.
 
-    def __init__(self, schema: Any, first: int = 0) -> None:
-        self._schema, self._first = schema, first
+    ``first``: the index of the first value. ``ignores``: whether bad values are only counted.
+    """
+
+    def __init__(self, schema: Any, first: int = 0, ignores: bool = False) -> None:
+        self._schema, self._first, self._ignores = schema, first, ignores
+        self._skipped = 0
         self._rows: list[Sequence[Any]] = []
         self._origins: list[int] = []
         self._bad: list[BadValue] = []
@@ -31,7 +35,10 @@ class RowsBuilder:
             self._kinds.append(kind)
 
     def bad(self, index: int, reason: str) -> None:
-        """Add a value that cannot be decoded; its rows are removed again."""
+        """Add a value that cannot be decoded; its rows are removed again, if it is not ignored."""
+        if self._ignores:
+            self._skipped += 1
+            return
         at = self._first + index
         while self._origins and self._origins[-1] == at:
             self._origins.pop()
@@ -54,7 +61,7 @@ class RowsBuilder:
         plain = not self._bad and self._origins == [*range(first, first + count)]
         origins = None if plain and not first else np.array(self._origins, np.int64)
         kinds = None if self._kinds is None else np.array(self._kinds, np.int8)
-        return Decoded(batch, origins, kinds, self._bad)
+        return Decoded(batch, origins, kinds, self._bad, self._skipped)
 
 
 def _batch_of(arrays: list[Any], schema: Any, count: int) -> Any:
@@ -117,4 +124,5 @@ def concatenate(parts: Sequence[Decoded], first: int = 0) -> Decoded:
             ]
         )
     batch = batches[0] if batches else parts[0].batch
-    return Decoded(batch, np.concatenate(origins), kinds, [b for part in parts for b in part.bad])
+    bad = [each for part in parts for each in part.bad]
+    return Decoded(batch, np.concatenate(origins), kinds, bad, sum(each.skipped for each in parts))

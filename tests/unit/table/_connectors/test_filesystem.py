@@ -106,6 +106,26 @@ def test_a_bad_record_ends_the_job_with_its_bytes_and_position(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
+    ("format_", "good", "bad"),
+    [
+        ("json", '{"a": 1, "b": "x"}', ['{"a": 1', "1"]),
+        ("csv", "1,x", ["1,x,2", '1,"x']),
+        ("debezium-json", '{"op": "c", "after": {"a": 1, "b": "x"}}', ['{"op": "x"}', "{"]),
+    ],
+)
+def test_records_that_are_skipped_are_counted(
+    format_: str, good: str, bad: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "lines").write_text("\n".join([*[good] * 100, bad[0], good, bad[1]]) + "\n")
+    options = {"path": str(tmp_path), "format": format_, f"{format_}.ignore-parse-errors": "true"}
+
+    result = copy(source("filesystem", TWO, options), sink("blackhole", TWO, {}))
+
+    assert result.get_accumulator_result("numRecordsSkipped") == 2
+    assert result.get_accumulator_result("numRecordsIn") == 101
+
+
+@pytest.mark.parametrize(
     ("options", "said"),
     [
         ({"format": "json"}, "needs the option 'path'"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.common.changelog_mode import ChangelogMode
@@ -255,7 +255,7 @@ def _at_places(decoded: Decoded, places: Sequence[int]) -> Decoded:
     of = np.array(places, np.int64)
     origins = of if decoded.origins is None else of[decoded.origins]
     bad = [BadValue(places[each.index], each.reason) for each in decoded.bad]
-    return Decoded(decoded.batch, origins, decoded.kinds, bad)
+    return replace(decoded, origins=origins, bad=bad)
 
 
 def _with_deletions(decoded: Decoded, places: Sequence[int]) -> Decoded:
@@ -271,7 +271,8 @@ def _with_deletions(decoded: Decoded, places: Sequence[int]) -> Decoded:
     kinds[batch.num_rows :] = RowKind.DELETE.value
     order = np.argsort(origins, kind="stable")
     table = pa.Table.from_batches([batch, deletions]).take(pa.array(order)).combine_chunks()
-    return Decoded(table.to_batches()[0], origins[order], kinds[order], decoded.bad)
+    batch = table.to_batches()[0]
+    return replace(decoded, batch=batch, origins=origins[order], kinds=kinds[order])
 
 
 def _without(decoded: Decoded, bad: Sequence[BadValue]) -> Decoded:
@@ -283,10 +284,10 @@ def _without(decoded: Decoded, bad: Sequence[BadValue]) -> Decoded:
     origins = np.arange(decoded.batch.num_rows) if origins is None else origins
     keep = ~np.isin(origins, [each.index for each in bad])
     by_index = {each.index: each for each in (*bad, *decoded.bad)}
-    kinds = None if decoded.kinds is None else decoded.kinds[keep]
-    return Decoded(
-        decoded.batch.filter(pa.array(keep)),
-        origins[keep],
-        kinds,
-        [by_index[index] for index in sorted(by_index)],
+    return replace(
+        decoded,
+        batch=decoded.batch.filter(pa.array(keep)),
+        origins=origins[keep],
+        kinds=None if decoded.kinds is None else decoded.kinds[keep],
+        bad=[by_index[index] for index in sorted(by_index)],
     )

@@ -165,9 +165,8 @@ class CsvTableFormat(TableFormat):
         return [field_reader(column.type, self.rules) for column in self.columns]
 
     def _decode_one_by_one(self, values: Sequence[bytes | None], first: int) -> Decoded:
-        reads, rows = self._reads, RowsBuilder(self.schema, first)
-        options, ignore = self.dialect.options(), self.rules.ignore_errors
-        escape = self.dialect.escape
+        reads, rows = self._reads, RowsBuilder(self.schema, first, self.rules.ignore_errors)
+        options, escape = self.dialect.options(), self.dialect.escape
         escaped = None if escape is None else re.compile(f"({re.escape(escape)})(.)", re.DOTALL)
         for index, value in enumerate(values):
             if value is None:
@@ -183,27 +182,23 @@ class CsvTableFormat(TableFormat):
                 fields = next(csv.reader([text], **options), None) or [""]
                 if escaped is not None:
                     fields = [field.translate(_STOOD_FOR) for field in fields]
-                row = self._row_of(fields, reads)
-                if row is not None:
-                    rows.add(index, row)
+                rows.add(index, self._row_of(fields, reads))
             except (ValueError, ArithmeticError, csv.Error) as error:
-                if not ignore:
-                    rows.bad(index, str(error) or type(error).__name__)
+                rows.bad(index, str(error) or type(error).__name__)
         return rows.build(len(values))
 
-    def _row_of(self, fields: list[str], reads: Sequence[Any]) -> list[Any] | None:
-        """Return the values of a row; None: a row with too many fields is left out.
+    def _row_of(self, fields: list[str], reads: Sequence[Any]) -> list[Any]:
+        """Return the values of a row. Where errors are ignored, missing fields are NULL.
 
-        Where errors are ignored, fields that are missing are NULL.
+        Raises:
+            ValueError: a field is wrong, or there are too many or too few.
         """
         if len(fields) == len(reads):
             return [read(text) for read, text in zip(reads, fields, strict=True)]
-        if not self.rules.ignore_errors:
+        if len(fields) > len(reads) or not self.rules.ignore_errors:
             raise ValueError(
                 f"Row length mismatch. {len(reads)} fields expected but was {len(fields)}."
             )
-        if len(fields) > len(reads):
-            return None
         found = [read(text) for read, text in zip(reads, fields, strict=False)]
         return found + [None] * (len(reads) - len(found))
 

@@ -109,7 +109,7 @@ class JsonTableFormat(TableFormat):
         return lines_encoder(row_type(self.columns), self.writing)
 
     def _decode_one_by_one(self, values: Sequence[bytes], first: int) -> Decoded:
-        read, rows = self._read, RowsBuilder(self.schema, first)
+        read, rows = self._read, RowsBuilder(self.schema, first, self.rules.ignore_errors)
         for index, value in enumerate(values):
             if not value:
                 continue
@@ -120,8 +120,7 @@ class JsonTableFormat(TableFormat):
                         raise ValueError("a JSON object was expected")
                     rows.add(index, [*read(each).values()])
             except (ValueError, ArithmeticError, RecursionError) as error:
-                if not self.rules.ignore_errors:
-                    rows.bad(index, str(error) or type(error).__name__)
+                rows.bad(index, str(error) or type(error).__name__)
         return rows.build(len(values))
 
 
