@@ -119,7 +119,6 @@ class QueryResolver:
         for clause, name in _REFUSED_CLAUSES.items():
             if node.args.get(clause):
                 refuse(name)
-        check_hints(node)
         made = with_functions(node, self.functions)
         assert isinstance(made, exp.Select)
         node = made
