@@ -23,7 +23,17 @@ from headrace.sql.functions.table import FUNCTIONS
 from headrace.sql.places import placed_at
 from headrace.sql.python_function import Functions, PythonFunction
 from headrace.sql.refusals import refuse
-from headrace.sql.rel import Aggregate, AggregateCall, Calc, Column, Expand, Rel
+from headrace.sql.rel import (
+    Aggregate,
+    AggregateCall,
+    Calc,
+    Column,
+    Expand,
+    Rel,
+    Scan,
+    StreamScan,
+    Watermark,
+)
 from headrace.sql.resolve.aggregate_calls import (
     aggregate_arguments,
     arguments_of,
@@ -137,11 +147,18 @@ class Grouping:
         self.sets = [self.sets[number] for number in order]
 
     def _places(self) -> dict[str, int]:
-        """Return the place of each key: in the relation that has the columns, or in GROUP BY."""
-        names = {name: each for each, name in self.inputs.items()}
-        found = [_place_in(self.rel, names[key]) for key in self.keys]
-        given = [*range(len(found))] if None in found or self.parted else found
-        return {key: place or 0 for key, place in zip(self.keys, given, strict=True)}
+        """Return the place of each key: in GROUP BY; or in the relation below projections, if all
+        its columns are read, or it computes them anyway."""
+        base, found = _below_projections(self.rel, [*self.inputs])
+        places = dict(zip(self.inputs.values(), found, strict=True))
+        stored = isinstance(base, Scan | StreamScan | Watermark)
+        unread = stored and not {*range(len(base.columns))} <= {*found}
+        in_base = [places[key] for key in self.keys]
+        if unread or self.parted or None in in_base:
+            return {key: place for place, key in enumerate(self.keys)}
+        return {
+            key: place for key, place in zip(self.keys, in_base, strict=True) if place is not None
+        }
 
     def _sets_of(self, node: exp.Expr) -> list[tuple[str, ...]]:
         match node:
@@ -326,15 +343,15 @@ class Grouping:
         return name
 
 
-def _place_in(rel: Rel, expression: Expression) -> int | None:
-    """Return the place of a column in the relation below all projections; None: it is computed."""
-    while isinstance(expression, ColumnRef):
-        if not isinstance(rel, Calc):
-            names = [each.name for each in rel.columns]
-            return names.index(expression.name)
-        expression = dict(zip(rel.names, rel.expressions, strict=True))[expression.name]
+def _below_projections(rel: Rel, expressions: Sequence[Expression]) -> tuple[Rel, list[int | None]]:
+    """Return the relation below projections, and the places of columns in it; None: computed."""
+    given: list[Expression | None] = [*expressions]
+    while isinstance(rel, Calc):
+        made = dict(zip(rel.names, rel.expressions, strict=True))
+        given = [made[each.name] if isinstance(each, ColumnRef) else None for each in given]
         rel = rel.input
-    return None
+    places = {each.name: place for place, each in enumerate(rel.columns)}
+    return rel, [places[each.name] if isinstance(each, ColumnRef) else None for each in given]
 
 
 def scope_of(rel: Rel) -> Scope:

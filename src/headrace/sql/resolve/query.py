@@ -119,7 +119,6 @@ class QueryResolver:
         for clause, name in _REFUSED_CLAUSES.items():
             if node.args.get(clause):
                 refuse(name)
-        check_hints(node)
         made = with_functions(node, self.functions)
         assert isinstance(made, exp.Select)
         node = made
@@ -232,8 +231,9 @@ class QueryResolver:
         converter = self.converter(Scope(()))
         rows = []
         for row in node.expressions:
-            is_row = isinstance(row, exp.Tuple) or (call_name(row) or "").upper() == "ROW"
-            trees = row.expressions if is_row else [row]
+            trees = row.expressions if isinstance(row, exp.Tuple) else [row]
+            if len(trees) == 1 and (call_name(trees[0]) or "").upper() == "ROW":
+                trees = trees[0].expressions
             _refuse_bare_null(trees)
             rows.append([converter.expression(each) for each in trees])
             if implementations(rows[-1]):

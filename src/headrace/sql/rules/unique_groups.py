@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from headrace.sql.aggregates.table import KEY_VALUE
 from headrace.sql.calls import cast
 from headrace.sql.expressions import Expression
 from headrace.sql.rel import Aggregate, AggregateCall, Calc, Column, Rel, reference, with_inputs
 from headrace.sql.rules.keys import upsert_keys
 
-_OF_ONE_ROW = ("SUM", "MIN", "MAX")
+_OF_ONE_ROW = ("SUM", "MIN", "MAX", KEY_VALUE.name)
 """The functions whose result for one row is the row's value."""
 
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from headrace.sql.expressions import Expression, Literal, columns_of
+from headrace.sql.expressions import Expression, columns_of
 from headrace.sql.rel import (
     Aggregate,
     AggregateCall,
     Calc,
-    Column,
     Columns,
     Correlate,
     CountWindowAggregate,
@@ -22,18 +21,14 @@ from headrace.sql.rel import (
     Sort,
     Union,
     Unnest,
-    Values,
     Watermark,
     Window,
     WindowAggregate,
     reference,
     with_inputs,
 )
-from headrace.sql.types import INT
 
 Names = frozenset[str]
-
-_ONE_ROW = Values(((Literal(INT, 0),),), (Column("$row", INT),))
 
 
 def without_unread_columns(rel: Rel) -> Rel:
@@ -46,10 +41,9 @@ def _with(rel: Rel, read: Names) -> Rel:
     match rel:
         case Calc():
             return _calc(rel, read)
-        case Aggregate() if not rel.keys and not read:
-            return _ONE_ROW  # a group of all rows is one row, whatever is in it
         case Aggregate() | CountWindowAggregate():
             calls = tuple(each for each in rel.calls if each.name in read)
+            calls = calls if calls or rel.keys else rel.calls[:1]
             return replace(rel, calls=calls, input=_with(rel.input, _of_groups(rel.keys, calls)))
         case WindowAggregate():
             calls = tuple(each for each in rel.calls if each.name in read)

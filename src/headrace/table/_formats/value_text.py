@@ -9,6 +9,7 @@ from typing import Any
 from headrace.common._types.java_text import (
     double_text,
     float_text,
+    in_java_order,
     instant_text,
     local_time_text,
 )
@@ -118,7 +119,10 @@ def _map_text(kind: MapType | MultisetType) -> Text:
     value = value_text(kind.value) if isinstance(kind, MapType) else str
 
     def text(entries: Any) -> str:
-        return f"{{{', '.join(f'{key(k)}={value(v)}' for k, v in map_items(entries))}}}"
+        items = map_items(entries)
+        if all(isinstance(each, str) for each, _ in items):
+            items = in_java_order(dict(items))  # a Java map of texts, unlike one that a query has
+        return f"{{{', '.join(f'{key(k)}={value(v)}' for k, v in items)}}}"
 
     return text
 

@@ -231,3 +231,6 @@ SELECT k, PERCENTILE(v, 0.9) AS p FROM orders GROUP BY k;
 
 -- case: results_of_no_rows
 SELECT COUNT(*) AS n, SUM(v) AS s, MIN(k) AS m FROM orders WHERE FALSE;
+
+-- case: percentile_last_digits
+SELECT PERCENTILE(x, ARRAY[0.1, 0.9]) FROM (VALUES (0.01), (1.1), (2.25)) AS t(x);

@@ -495,3 +495,6 @@ SHOW CREATE TABLE o;
 
 -- case: show_modules
 SHOW FULL MODULES;
+
+-- case: show_materialized_tables
+SHOW MATERIALIZED TABLES;

@@ -372,3 +372,52 @@ SELECT k, COUNT(*) AS n, SUM(v) AS s FROM changes GROUP BY k;
 
 -- case: distinct_in_parentheses
 SELECT DISTINCT(k) FROM orders;
+
+-- case: variance_last_digits
+SELECT k, VAR_SAMP(score), VAR_POP(score), STDDEV_SAMP(score), STDDEV_POP(score) FROM orders
+  WHERE k = 'a' OR k = 'd' GROUP BY k;
+
+-- case: variance_of_large_numbers
+SELECT VAR_POP(x), STDDEV_POP(x) FROM (VALUES (1000000007), (1000000009), (1000000011)) AS t(x);
+
+-- case: variance_that_does_not_change
+-- note: an update is given where the sums behind the result have changed
+SELECT k, STDDEV_POP(x), AVG(x) FROM (VALUES ('a', 1), ('a', 1), ('a', 1), ('a', 2)) AS t(k, x)
+  GROUP BY k;
+
+-- case: variance_of_distinct_that_does_not_change
+SELECT k, STDDEV_POP(DISTINCT x)
+  FROM (VALUES ('a', 1), ('a', 1), ('a', CAST(NULL AS INT)), ('a', 2)) AS t(k, x) GROUP BY k;
+
+-- case: listagg_of_char
+-- mode: streaming
+SELECT LISTAGG(s), LISTAGG(s, '-'), LISTAGG(DISTINCT s) FROM (VALUES ('a'), ('b')) AS t(s);
+
+-- case: listagg_of_varchar_by_key
+SELECT k, LISTAGG(CAST(s AS VARCHAR(3))) FROM (VALUES ('a', 1), ('b', 1)) AS t(s, k) GROUP BY k;
+
+-- case: array_agg_without_nulls
+-- mode: streaming
+SELECT ARRAY_AGG(k IGNORE NULLS), ARRAY_AGG(DISTINCT flag IGNORE NULLS) FROM orders;
+
+-- case: array_agg_with_nulls
+SELECT ARRAY_AGG(k RESPECT NULLS) FROM orders;
+
+-- case: array_agg_of_not_null
+SELECT ARRAY_AGG(s), MAX(s) FROM (VALUES ('a'), ('b')) AS t(s);
+
+-- case: unread_aggregates_give_no_updates
+SELECT SUM(c) FROM (SELECT v, AVG(v) AS c, LISTAGG(k) AS l FROM orders GROUP BY v);
+
+-- case: unread_aggregates_of_a_view
+CREATE TEMPORARY VIEW by_v AS SELECT v, k, VAR_POP(score) AS x, MIN(id) AS m FROM orders GROUP BY v, k;
+SELECT k, COUNT(*) AS n, MAX(m) AS m FROM by_v GROUP BY k;
+
+-- case: count_of_a_group_of_all
+SELECT COUNT(*) FROM (SELECT SUM(v) AS s, LISTAGG(k) AS l FROM orders);
+
+-- case: variances_of_the_reference
+-- mode: streaming
+-- note: the examples of the page of functions
+SELECT STDDEV_POP(x), STDDEV_SAMP(x), VAR_POP(x), VAR_SAMP(x)
+  FROM (SELECT CAST(n AS DOUBLE) AS x FROM (VALUES (1), (2), (2), (CAST(NULL AS INT))) AS t(n));

@@ -88,3 +88,25 @@ SELECT x, COUNT(*) AS n FROM (VALUES (1), (2), (1)) AS t(x) GROUP BY ROLLUP (x);
 -- case: expression_key
 -- order: by d
 SELECT v / 10 AS d, COUNT(*) AS n FROM orders GROUP BY ROLLUP (v / 10);
+
+-- case: sets_smaller_first
+-- note: a set comes before its parts, however they are written
+SELECT GROUPING(k) AS g, k, COUNT(*) AS n FROM orders GROUP BY GROUPING SETS ((), (k));
+
+-- case: sets_in_the_order_of_columns
+SELECT flag, k, COUNT(*) AS n FROM orders GROUP BY GROUPING SETS ((flag), (k));
+
+-- case: cube_in_the_order_of_columns
+-- mode: streaming
+SELECT s, ARRAY_AGG(s) AS a FROM t2 GROUP BY CUBE (s, i);
+
+-- case: sets_of_what_is_computed
+SELECT v + 1 AS w, k, COUNT(*) AS n FROM orders GROUP BY GROUPING SETS ((v + 1), (k));
+
+-- case: cube_of_a_view
+SELECT b, a, SUM(c) AS s FROM (SELECT k AS a, flag AS b, v AS c FROM orders) GROUP BY CUBE (b, a);
+
+-- case: not_null_in_each_set
+-- mode: streaming
+SELECT x, SUM(y), MAX(y), AVG(DISTINCT y), LISTAGG(s)
+  FROM (VALUES (1, 2, 'a'), (1, 3, 'b')) AS t(x, y, s) GROUP BY CUBE (x);

@@ -142,3 +142,13 @@ SELECT * FROM sorted;
 
 -- case: order_limit_nothing
 SELECT id, v FROM orders ORDER BY v LIMIT 0;
+
+-- case: by_rows
+-- mode: batch
+-- batch order: exact
+SELECT id FROM nested ORDER BY addr, id;
+
+-- case: by_rows_descending
+-- mode: batch
+-- batch order: exact
+SELECT id FROM nested ORDER BY addr DESC, id;

@@ -311,3 +311,13 @@ SET 'nope' = '1';
 
 -- case: use_unknown_catalog
 USE CATALOG nope;
+
+-- case: unknown_hint
+SELECT /*+ NOPE(orders) */ id FROM orders;
+
+-- case: options_are_disabled
+-- set: table.dynamic-table-options.enabled = false
+SELECT * FROM t1 /*+ OPTIONS('csv.ignore-parse-errors' = 'true') */;
+
+-- case: view_with_one_name_twice
+CREATE VIEW w AS SELECT k, v, k FROM orders;

@@ -185,3 +185,21 @@ SELECT id, CURRENT_WATERMARK(ts) AS w FROM clicks WHERE id < 8;
 
 -- case: filter_by_current_watermark
 SELECT id FROM late_clicks WHERE CURRENT_WATERMARK(ts) IS NULL OR ts > CURRENT_WATERMARK(ts);
+
+-- case: in_decimal_and_bigint
+SELECT id FROM orders WHERE v IN (10.6) OR big IN (100, 200.7);
+
+-- case: not_in_other_type
+SELECT id FROM orders WHERE v NOT IN (10, 20.5);
+
+-- case: in_columns_of_other_types
+SELECT id FROM orders WHERE v IN (id, 10.5) OR v + 1 IN (21.5, 11);
+
+-- case: in_numbers_for_a_text
+SELECT id FROM orders WHERE k IN (1, 2);
+
+-- case: in_price
+SELECT id FROM orders WHERE price IN (5.254, 10);
+
+-- case: values_of_rows
+VALUES (ROW(1, 'a')), (ROW(2, 'b'));

@@ -95,3 +95,8 @@ SELECT id, p.x FROM nested JOIN UNNEST(points) AS p(x, y) ON p.x > 1;
 
 -- case: left_join_with_condition
 SELECT id, n FROM nested LEFT JOIN UNNEST(ints) AS i(n) ON n > 1;
+
+-- case: order_of_a_map
+CREATE TABLE maps (id INT, m MAP<STRING, INT>) WITH ('connector' = 'filesystem', 'path' = '{data}/maps.json',
+  'format' = 'json');
+SELECT id, k, v, o FROM maps CROSS JOIN UNNEST(m) WITH ORDINALITY AS t(k, v, o);

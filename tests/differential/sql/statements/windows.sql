@@ -723,3 +723,22 @@ FROM TABLE(TUMBLE(
   (SELECT * FROM (SELECT id, ts FROM clicks UNION ALL SELECT id, ts FROM bridges) AS u),
   DESCRIPTOR(ts), INTERVAL '30' SECOND))
 GROUP BY window_start, window_end;
+
+-- case: distinct_of_cumulate_start
+-- order: bag
+SELECT DISTINCT n, s FROM (SELECT window_start AS s, COUNT(*) AS n FROM TABLE(
+  CUMULATE(TABLE bridges, DESCRIPTOR(ts), INTERVAL '1' SECOND, INTERVAL '5' SECOND))
+  GROUP BY window_start, window_end);
+
+-- case: sum_by_cumulate_start
+-- order: folded
+SELECT s, SUM(n) AS n FROM (SELECT window_start AS s, COUNT(*) AS n FROM TABLE(
+  CUMULATE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '2' SECOND, INTERVAL '10' SECOND))
+  GROUP BY window_start, window_end) GROUP BY s;
+
+-- case: unread_last_value_in_cumulate
+-- order: bag
+SELECT window_start, window_end, MAX(m) AS m FROM (SELECT window_start, window_end, name, MAX(v) AS m,
+  LAST_VALUE(v) AS l FROM TABLE(
+  CUMULATE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '10' SECOND))
+  GROUP BY window_start, window_end, name) GROUP BY window_start, window_end;

@@ -33,6 +33,7 @@ from headrace.sql.types import (
     TimestampType,
     TimeType,
 )
+from headrace.table._formats.map_order import in_hash_order
 from headrace.table._formats.moments import read_date, read_time_ms, timestamp_reader
 
 Read = Callable[[Any], Any]
@@ -284,7 +285,7 @@ def _map_reader(read_value: Read) -> Read:
     def read(value: Any) -> list[tuple[str, Any]]:
         if not isinstance(value, dict):
             raise ValueError(f"{text_of(value):.80} is not an object")
-        return [(text_of(key), read_value(each)) for key, each in value.items()]
+        return in_hash_order([(text_of(key), read_value(each)) for key, each in value.items()])
 
     return read
 
