@@ -15,7 +15,7 @@ import pytest
 
 from tests.differential.tables.corpus import _IMPORTED
 
-pytestmark = [pytest.mark.differential, pytest.mark.slow, pytest.mark.long]
+pytestmark = [pytest.mark.differential, pytest.mark.slow]
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted(
