@@ -35,6 +35,7 @@ from bench.measure import (
     lookups,
     memory,
     patterns,
+    sql_formats,
     sql_start,
     stages,
     start,
@@ -66,6 +67,7 @@ MEASURES: dict[str, Callable[[Plan], Rows]] = {
     "avro": avro.measure,
     "sql-kafka": partial(rates.measure, inputs.SQL),
     "sql-start": sql_start.measure,
+    "sql-formats": sql_formats.measure,
 }
 
 ALONE = (
@@ -78,6 +80,7 @@ ALONE = (
     "map-batches",
     "avro",
     "sql-start",
+    "sql-formats",
 )
 """Those without a peer."""
 

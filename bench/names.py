@@ -128,6 +128,7 @@ _TITLES = {
     "sql-python-pandas": "SQL: a Python function over pandas",
     "sql-kafka": "SQL: JSON from Kafka to Kafka, filtered, exactly once",
     "sql-start": "SQL: from the start of the process to the first row",
+    "sql-formats": "SQL: rows of JSON and CSV, decoded and encoded by one core",
     CATCHING_UP: "The Yahoo Streaming Benchmark, catching up",
     LIVE: "The Yahoo Streaming Benchmark, latency at half the rate",
     "batch-linear": "Time of a batch over the size of its input",

@@ -184,6 +184,11 @@ def _map_batches(point: str) -> Ask:
     return lambda m: m.value("map-batches", "headrace-local", "time_to_plain_loop", point)
 
 
+def _decoded(what: str) -> Ask:
+    """How many rows of JSON tables decode on one core; ``what``: lines, or messages."""
+    return lambda m: m.value("sql-formats", "headrace-sql-local", f"json_{what}_per_second")
+
+
 def _avro(what: str) -> Ask:
     """The slowest way: dicts or dataclasses, with a header or without."""
     forms = [f"{what}{header}, {form}" for header in AVRO_HEADERS for form in AVRO_FORMS]
@@ -520,5 +525,14 @@ TARGETS = (
         lambda m: m.value("sql-start", "headrace-sql-local", "first_row_seconds"),
         "s",
         most=True,
+    ),
+    *(
+        Target(
+            f"SQL: {what} of JSON decoded into columns by one core, in processor time",
+            2_000_000,
+            _decoded(what),
+            "rows/s",
+        )
+        for what in ("lines", "messages")
     ),
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,11 @@ from bench import expectation, report
 from bench.contenders import CASES, CONTENDERS
 from bench.kafka import inputs
 from bench.kafka.peers import sql as kafka_sql
+from bench.measure import table_formats
 from bench.peers import headrace_sql
 from bench.peers.protocol import Task
 from bench.sql import program, statements
+from bench.targets import TARGETS, Measured
 from bench.throughput import Figure
 
 LOCAL = {"execution.target": "local"}
@@ -78,3 +82,20 @@ def test_where_two_lines_cross(starts: Any, rates: Any, said: str) -> None:
         for name, start, rate in zip(("headrace-sql", "flink-tables"), starts, rates, strict=True)
     )
     assert report._crossing(own, other) == said
+
+
+def test_the_targets_find_the_rates_of_decoding(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(table_formats, "ROWS", 10)
+    monkeypatch.setattr(table_formats, "ROUNDS", 1)
+    monkeypatch.setattr(sys, "argv", ["table_formats", "since=0"])
+    table_formats.main()
+    values = json.loads(capsys.readouterr().out.splitlines()[-1])
+    rows = [{"contender": "headrace-sql-local", "round": 0, "values": values}]
+    asked = [each for each in TARGETS if "of JSON decoded into columns" in each.text]
+    answers = [each.ask(Measured({"sql-formats": {"rows": rows}})) for each in asked]
+    assert [each and each.median for each in answers] == [
+        values["json_lines_per_second"],
+        values["json_messages_per_second"],
+    ]

@@ -76,7 +76,7 @@ def _read(option: str, path: Path | None) -> str | None:
     if path is None:
         return None
     try:
-        return path.read_text("utf-8")
+        return path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"the file of {option} cannot be read: {error}") from None
 

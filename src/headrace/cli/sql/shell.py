@@ -15,7 +15,7 @@ from headrace.common._options import catalogue as options
 from headrace.common._options.table import MAX_TABLE_ROWS, RESULT_MODE, VERBOSE
 from headrace.common.completable_future import CompletableFuture
 from headrace.datastream._build.call_site import at_statement
-from headrace.errors import HeadraceError, SqlValidationError
+from headrace.errors import SqlValidationError
 from headrace.sql import statements as parsed
 from headrace.sql.dialect.splitting import Piece
 from headrace.sql.parsing import expected_after, parse
@@ -54,7 +54,7 @@ class SqlShell:
         self._watches: list[CompletableFuture[bool]] = []
 
     def run_all(self, pieces: Sequence[Piece], *, init: bool = False, file: str = "<sql>") -> bool:
-        """Run statements until one fails; return False if one has failed.
+        """Run statements until one fails, or until QUIT; return False if one has failed.
 
         ``init``: they prepare the session, so queries and INSERTs are refused. ``file``: how errors
         of jobs name the text.
@@ -63,10 +63,22 @@ class SqlShell:
             KeyboardInterrupt: Ctrl-C ended a statement.
         """
         self._file = file
-        return all(self.run(piece, init=init) for piece in pieces)
+        for piece in pieces:
+            if ends_shell(piece):
+                break
+            if not self.run(piece, init=init):
+                return False
+        return True
 
     def run(self, piece: Piece, *, init: bool = False) -> bool:
-        """Run a statement; return False if it fails, after its error was printed."""
+        """Run a statement or a command; return False if it fails, after its error was printed."""
+        match piece.text.upper():
+            case "HELP":
+                self.help()
+                return True
+            case "CLEAR":
+                self._out.clear()
+                return True
         with at_statement(self._file, piece.line):
             return self._run(piece, init)
 
@@ -164,11 +176,14 @@ class SqlShell:
         self._err.print(Text(f"[ERROR] {text}", style="red"), soft_wrap=True)
 
 
+def ends_shell(piece: Piece) -> bool:
+    """Return whether a piece is QUIT or EXIT."""
+    return piece.text.upper() in ("QUIT", "EXIT")
+
+
 def error_text(error: Exception) -> str:
     """Return an error without its traceback, with the notes that say where it came from."""
     name = type(error).__name__
     text = str(error)
     lines = [f"{name}: {text}" if text else name]
-    if not isinstance(error, HeadraceError):
-        lines += getattr(error, "__notes__", ())
-    return "\n".join(lines)
+    return "\n".join([*lines, *getattr(error, "__notes__", ())])

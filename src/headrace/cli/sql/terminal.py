@@ -11,7 +11,7 @@ from rich.console import Console
 
 from headrace.cli.sql.completion import DELIMITERS, completions
 from headrace.cli.sql.history import HistoryFile, one_line
-from headrace.cli.sql.shell import COMMANDS, SqlShell
+from headrace.cli.sql.shell import COMMANDS, SqlShell, ends_shell
 from headrace.sql.dialect.splitting import split
 
 if TYPE_CHECKING:
@@ -78,14 +78,9 @@ class Terminal:
         pieces, self._pending = split(text)
         for piece in pieces:
             self._remember(f"{one_line(piece.text)};")
-            command = piece.text.upper()
-            if command in ("QUIT", "EXIT"):
+            if ends_shell(piece):
                 return False
-            if command == "HELP":
-                self._shell.help()
-            elif command == "CLEAR":
-                self._out.clear()
-            elif not self._shell.run(piece):
+            if not self._shell.run(piece):
                 self._pending = ""
                 break
         return True

@@ -98,17 +98,21 @@ def _names_of(statement: Show, manager: CatalogManager) -> list[str]:
     users = manager.functions(path)
     if statement.what == "USER FUNCTIONS":
         return users
+    return sorted(_built_in_functions().union(users))
+
+
+def _built_in_functions() -> set[str]:
     from headrace.sql.aggregates.table import AGGREGATES
     from headrace.sql.functions.table import names
 
-    built_in = {each for each in (*names(), *AGGREGATES) if each.isidentifier()}
-    return sorted(built_in.union(users))
+    return {each for each in (*names(), *AGGREGATES) if each.isidentifier()}
 
 
 def _kept(statement: Show, name: str) -> bool:
     if statement.like is None:
         return True
-    found = matches(statement.like, name, case_insensitive=statement.case_insensitive)
+    case_insensitive = statement.case_insensitive or statement.what == "FUNCTIONS"
+    found = matches(statement.like, name, case_insensitive=case_insensitive)
     return found is not statement.negated
 
 
@@ -146,17 +150,17 @@ def _described(found: Found, types: Types) -> Listing:
 
 def _describe_function(statement: Describe, manager: CatalogManager) -> Listing:
     found = manager.found_function(statement.path)
-    if found is None:
-        name = statement.path[-1]
-        raise missing("the function", quote_name(name), name, manager.functions())
+    built_in, name = _built_in_functions(), statement.path[-1]
+    if found is None and not (len(statement.path) == 1 and name.upper() in built_in):
+        raise missing("the function", quote_name(name), name, built_in.union(manager.functions()))
     if statement.extended:
         raise UnsupportedError("DESCRIBE FUNCTION EXTENDED is not supported")
-    function, system, temporary = found
+    function, system, temporary = found or (None, True, False)
     rows = [
         ("is system function", str(system).lower()),
         ("is temporary", str(temporary).lower()),
     ]
-    if function.identifier:
+    if function is not None and function.identifier:
         rows.append(("class name", function.identifier))
         rows.append(("function language", function.language))
     return Listing(("info name", "info value"), tuple(rows))

@@ -493,6 +493,9 @@ SHOW CREATE TABLE b;
 CREATE TABLE o (s STRING, u AS upper(coalesce(s, 'x'))) WITH ('connector' = 'datagen');
 SHOW CREATE TABLE o;
 
+-- case: describe_function
+DESCRIBE FUNCTION `abs`;
+
 -- case: show_modules
 SHOW FULL MODULES;
 

@@ -32,7 +32,7 @@ def run(folder: Path, *arguments: str, text: str | None = None) -> subprocess.Co
 
 
 def test_a_file_runs_after_its_init_and_with_settings(tmp_path: Path) -> None:
-    (tmp_path / "init.sql").write_text("CREATE VIEW v AS SELECT 41 AS a;")
+    (tmp_path / "init.sql").write_text("\ufeffCREATE VIEW v AS SELECT 41 AS a;\r\n", "utf-8")
     (tmp_path / "job.sql").write_text(
         "CREATE TABLE o (a INT) WITH ('connector'='filesystem', 'path'='o', 'format'='csv');\n"
         "INSERT INTO o SELECT a + 1 FROM v;\n"

@@ -88,6 +88,19 @@ def test_the_first_error_ends_the_run(session: Session) -> None:
     assert lines[1:3] == ["  SELECT a FORM t", "                ^"]
 
 
+def test_commands_are_among_statements_and_quit_ends_them(session: Session) -> None:
+    assert session.run("HELP; CLEAR; SELECT 'first';\nquit;\nSELECT a FORM t")
+    assert "end the shell" in session.out and "first" in session.out
+    assert session.err == ""
+
+
+def test_an_error_of_a_value_names_the_line_of_its_statement(session: Session) -> None:
+    assert not session.run("SELECT 1;\n\nSELECT CAST(x AS INT) FROM (VALUES ('a')) AS t(x)")
+    first, *_, last = session.err.splitlines()
+    assert first.startswith("[ERROR] SqlError: cannot cast 'a' to INT")
+    assert last.startswith("operator: Calc") and last.endswith("built at <sql>:3")
+
+
 def test_errors_of_planning_show_their_place(session: Session) -> None:
     session.run("CREATE TABLE t (a INT) WITH ('connector' = 'datagen', 'number-of-row' = '1')")
     assert not session.run("SELECT 1;\n  SELECT a,\n    UPER('b') FROM t")

@@ -151,7 +151,15 @@ def test_functions(run: Run) -> None:
     run("DROP FUNCTION f; DROP TEMPORARY SYSTEM FUNCTION h")
     assert names_of(run("SHOW USER FUNCTIONS")) == ["g"]
     assert {"g", "UPPER", "SUM"} <= set(names_of(run("SHOW FUNCTIONS")))
-    assert names_of(run("SHOW FUNCTIONS LIKE 'g%'")) == ["g"]
+    assert names_of(run("SHOW FUNCTIONS LIKE 'g%'")) == ["GREATEST", "g"]
+    assert names_of(run("SHOW FUNCTIONS LIKE 'abs%'")) == ["ABS"]
+    for name in ("`abs`", "`SUM`"):
+        described = run(f"DESCRIBE FUNCTION {name}")
+        assert described is not None
+        assert described.rows == (("is system function", "true"), ("is temporary", "false"))
+    with pytest.raises(CatalogError, match="UPER") as missing:
+        run("DESCRIBE FUNCTION UPER")
+    assert missing.value.hint is not None and "`UPPER`" in missing.value.hint
     with pytest.raises(UnsupportedError, match="a function in JAVA"):
         run("CREATE FUNCTION j AS 'a.B'")
 

@@ -143,6 +143,27 @@ def test_upserts_delete_by_messages_without_values() -> None:
     ]
 
 
+@pytest.mark.parametrize("key", ["json", "csv", "avro", "raw"])
+@pytest.mark.parametrize("value", ["json", "csv", "avro"])
+def test_upserts_are_read_as_they_were_written(log: Log, key: str, value: str) -> None:
+    options = TO | {"key.format": key, "value.format": value, "scan.bounded.mode": "latest-offset"}
+    kinds = [RowKind.INSERT, RowKind.UPDATE_AFTER, RowKind.INSERT, RowKind.DELETE]
+    given = []
+    for kind, number, text in zip(kinds, (1, 1, 2, 2), ("x", "y", "ä,;\n", "z"), strict=True):
+        given.append(row_of(("a", "b"), [number, text]))
+        given[-1].set_row_kind(kind)
+    request: dict[str, Any] = {"columns": TWO, "options": options, "primary_key": ("a",)}
+    for record in written(UpsertKafkaConnector(), given, **request):
+        log.add(record.value, name=record.key)
+    found = rows(UpsertKafkaConnector(CLIENTS).source(TableRequest("t", **request)))
+    assert [(row.get_row_kind(), *row) for row in found] == [
+        (RowKind.UPDATE_AFTER, 1, "x"),
+        (RowKind.UPDATE_AFTER, 1, "y"),
+        (RowKind.UPDATE_AFTER, 2, "ä,;\n"),
+        (RowKind.DELETE, 2, None),
+    ]
+
+
 def test_properties_of_consumers_are_not_those_of_producers() -> None:
     options = JSON | {"properties.group.id": "g", "properties.linger.ms": "5"}
     options["properties.enable.idempotence"] = "true"
