@@ -142,3 +142,8 @@ SELECT * FROM sorted;
 
 -- case: order_limit_nothing
 SELECT id, v FROM orders ORDER BY v LIMIT 0;
+
+-- case: with_ttl_limit
+-- mode: streaming
+-- set: table.exec.state.ttl = 1 d
+SELECT id FROM orders LIMIT 2 OFFSET 3;
