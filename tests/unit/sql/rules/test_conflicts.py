@@ -30,7 +30,11 @@ def renamed(of: Rel) -> Rel:
 
 
 def changes(rel: Rel, mode: ChangelogMode, action: Any, **more: Any) -> SinkChanges:
-    given = {"accepts": UPSERTS, "primary_key": ("k",), "materialize": "AUTO"} | more
+    given: dict[str, Any] = {
+        "accepts": UPSERTS,
+        "primary_key": ("k",),
+        "materialize": "AUTO",
+    } | more
     return sink_changes(
         rel,
         mode,

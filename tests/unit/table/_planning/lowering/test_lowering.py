@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -159,9 +160,9 @@ def test_what_a_batch_does_not_support_is_refused(rel: Rel, problem: str) -> Non
 def test_state_has_the_time_to_live_of_the_configuration(rel: Rel) -> None:
     times = {"1 h": 3_600_000, "0 s": 0}
     for text, ttl_ms in times.items():
-        node = lowering(**{"table.exec.state.ttl": text}).lower(rel)._configurable_operator
+        node = lowering(None, **{"table.exec.state.ttl": text}).lower(rel)._configurable_operator
         assert node is not None
-        specs = [node.spec, *(edge.source.spec for edge in node.inputs)]
+        specs: list[Any] = [node.spec, *(edge.source.spec for edge in node.inputs)]
         assert [each.ttl_ms for each in specs if hasattr(each, "ttl_ms")] == [ttl_ms]
 
 
