@@ -51,8 +51,8 @@ def sink_changes(
             statement does not say what to do with them; or it says so where that cannot be.
     """
     by_key = accepts is None or accepts.by_key
-    takes_inserts = not by_key or (accepts is None and mode == INSERTS)
-    if action is not None and takes_inserts and primary_key:
+    takes_inserts = (mode if accepts is None else accepts) == INSERTS
+    if action is not None and (takes_inserts or (primary_key and not by_key)):
         raise SqlValidationError(
             f"ON CONFLICT is only for tables that take updates by key: {table!r} takes"
             f" {mode if by_key else accepts}"

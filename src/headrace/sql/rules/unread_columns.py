@@ -56,6 +56,8 @@ def _with(rel: Rel, read: Names) -> Rel:
         return with_inputs(rel, tuple(map(without_unread_columns, rel.inputs)))
     (inner,) = rel.inputs
     made = _with(inner, below & _names(inner.columns))
+    if isinstance(rel, Window) and rel.window.kind == "SESSION":
+        made = _only(made, below)  # it keeps whole rows: state must not depend on other columns
     if isinstance(rel, Watermark | Window) and made != inner:
         kept = _names(made.columns) | (_names(rel.columns) - _names(inner.columns))
         rel = replace(rel, fields=tuple(each for each in rel.fields if each.name in kept))
@@ -79,6 +81,14 @@ def _below(rel: Rel, read: Names) -> Names | None:
         case Correlate():
             return read | columns_of(rel.call)
     return None
+
+
+def _only(rel: Rel, read: Names) -> Rel:
+    """Return a relation with the columns that are read, and no others."""
+    kept = tuple(each for each in rel.columns if each.name in read)
+    if len(kept) == len(rel.columns):
+        return rel
+    return Calc(rel, tuple(each.name for each in kept), tuple(map(reference, kept)))
 
 
 def _calc(rel: Calc, read: Names) -> Calc:

@@ -18,6 +18,7 @@ from headrace.table._connectors.connector import MetadataField, TableRequest, Ta
 from headrace.table._connectors.legacy_options import with_current_names
 from headrace.table._connectors.registry import find_connector
 from headrace.table._planning.options import PlanningOptions
+from headrace.table._planning.watermark_options import watermark_options
 
 if TYPE_CHECKING:
     from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -105,6 +106,7 @@ class TableStreams:
     def _source(self, scan: Scan) -> TableSource:
         found = self._sources.get(scan)
         if found is None:
+            watermark_options(scan)  # wrong ones are refused though nothing may read them
             options = with_current_names(scan.table[-1], dict(scan.options))
             connector = find_connector(options.pop("connector", None), scan.table[-1], options)
             request = TableRequest(

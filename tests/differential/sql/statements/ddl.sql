@@ -501,3 +501,23 @@ SHOW FULL MODULES;
 
 -- case: show_materialized_tables
 SHOW MATERIALIZED TABLES;
+
+-- case: watermark_alignment
+CREATE TABLE o (id INT, name STRING, v INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts) WITH (
+  'connector' = 'filesystem', 'path' = '{data}/bridges.csv', 'format' = 'csv',
+  'scan.watermark.alignment.group' = 'g', 'scan.watermark.alignment.max-drift' = '1 min');
+SELECT COUNT(*) AS n FROM o;
+
+-- case: watermark_alignment_hint
+SELECT COUNT(*) AS n FROM bridges /*+ OPTIONS('scan.watermark.alignment.group' = 'g',
+  'scan.watermark.alignment.max-drift' = '1 min',
+  'scan.watermark.alignment.update-interval' = '1 s') */;
+
+-- case: watermark_alignment_without_drift
+SELECT COUNT(*) AS n FROM bridges /*+ OPTIONS('scan.watermark.alignment.group' = 'g') */;
+
+-- case: watermark_alignment_without_group
+SELECT COUNT(*) AS n FROM orders /*+ OPTIONS('scan.watermark.alignment.max-drift' = '1 s') */;
+
+-- case: watermark_unknown_option
+SELECT COUNT(*) AS n FROM bridges /*+ OPTIONS('scan.watermark.emit.on-event.gap' = '3') */;

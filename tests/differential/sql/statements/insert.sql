@@ -417,3 +417,33 @@ INSERT INTO o SELECT k, COUNT(*) FROM orders WHERE k IS NOT NULL AND id < 8 GROU
 -- note: the query's key is not selected
 CREATE TABLE o (n BIGINT) WITH ('connector' = 'print');
 INSERT INTO o SELECT COUNT(*) FROM orders WHERE id < 8 GROUP BY k;
+
+-- case: with_ttl_distinct_into_csv
+-- mode: streaming
+-- set: table.exec.state.ttl = 1 d
+CREATE TABLE o (k STRING) WITH (
+  'connector' = 'filesystem', 'path' = '{folder}/o', 'format' = 'csv');
+INSERT INTO o SELECT DISTINCT k FROM orders;
+
+-- case: conflict_of_added_rows_without_key
+-- mode: streaming
+CREATE TABLE o (k STRING, v INT) WITH ('connector' = 'print');
+INSERT INTO o SELECT k, v FROM orders ON CONFLICT DO DEDUPLICATE;
+
+-- case: conflict_of_changes_without_key
+-- mode: streaming
+CREATE TABLE o (k STRING, n BIGINT) WITH ('connector' = 'print');
+INSERT INTO o SELECT k, COUNT(*) FROM orders WHERE id < 8 GROUP BY k ON CONFLICT DO DEDUPLICATE;
+
+-- case: conflict_nothing_of_same_key
+-- mode: streaming
+CREATE TABLE o (name STRING, n BIGINT, PRIMARY KEY (name) NOT ENFORCED) WITH (
+  'connector' = 'print');
+INSERT INTO o SELECT name, COUNT(*) FROM bridges WHERE name IS NOT NULL GROUP BY name
+ON CONFLICT DO NOTHING;
+
+-- case: conflict_nothing_in_batch
+-- mode: batch
+CREATE TABLE o (k STRING, n BIGINT, PRIMARY KEY (n) NOT ENFORCED) WITH ('connector' = 'print');
+INSERT INTO o SELECT k, COUNT(*) FROM orders WHERE k IS NOT NULL AND id < 8 GROUP BY k
+ON CONFLICT DO NOTHING;

@@ -152,3 +152,8 @@ SELECT id FROM nested ORDER BY addr, id;
 -- mode: batch
 -- batch order: exact
 SELECT id FROM nested ORDER BY addr DESC, id;
+
+-- case: with_ttl_limit
+-- mode: streaming
+-- set: table.exec.state.ttl = 1 d
+SELECT id FROM orders LIMIT 2 OFFSET 3;

@@ -98,3 +98,33 @@ SELECT i FROM t1 UNION ALL SELECT i FROM t1;
 -- case: union_all_with_itself_grouped
 -- order: folded
 SELECT i, COUNT(*) AS n FROM (SELECT i FROM t1 UNION ALL SELECT i FROM t1) AS t GROUP BY i;
+
+-- case: with_ttl_intersect
+-- mode: streaming
+-- order: folded
+-- set: table.exec.state.ttl = 1 d
+SELECT i, s FROM t1 INTERSECT SELECT i, s FROM t2;
+
+-- case: with_ttl_except
+-- mode: streaming
+-- order: folded
+-- set: table.exec.state.ttl = 1 d
+SELECT i, s FROM t1 EXCEPT SELECT i, s FROM t2;
+
+-- case: with_ttl_intersect_all
+-- mode: streaming
+-- order: folded
+-- set: table.exec.state.ttl = 1 d
+SELECT i, s FROM t1 INTERSECT ALL SELECT i, s FROM t2;
+
+-- case: with_ttl_except_all
+-- mode: streaming
+-- order: folded
+-- set: table.exec.state.ttl = 1 d
+SELECT i, s FROM t1 EXCEPT ALL SELECT i, s FROM t2;
+
+-- case: with_ttl_count_of_distinct
+-- mode: streaming
+-- set: table.exec.state.ttl = 1 d
+-- note: rows that are given again are taken back first
+SELECT MAX(k) AS m, COUNT(*) AS n FROM (SELECT DISTINCT k FROM orders WHERE id < 6) AS t;

@@ -239,3 +239,22 @@ INSERT INTO o SELECT k, COUNT(*) FROM orders GROUP BY k;
 -- mode: streaming
 CREATE TABLE o (k STRING, n BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector' = 'print');
 INSERT INTO o SELECT k, COUNT(*) FROM orders WHERE k IS NOT NULL GROUP BY k HAVING COUNT(*) < 3;
+
+-- case: with_ttl_repeated
+-- mode: streaming
+-- set: table.exec.source.cdc-events-duplicate = true
+-- set: table.exec.state.ttl = 1 d
+-- note: with a time to live a row that is there is given again
+SELECT * FROM repeated_changes;
+
+-- case: with_ttl_repeated_filtered
+-- mode: streaming
+-- set: table.exec.source.cdc-events-duplicate = true
+-- set: table.exec.state.ttl = 1 d
+SELECT * FROM repeated_changes WHERE v > 10;
+
+-- case: with_ttl_deduplicated
+-- mode: streaming
+-- set: table.exec.state.ttl = 1 d
+CREATE TABLE o (id INT, v INT, PRIMARY KEY (v) NOT ENFORCED) WITH ('connector' = 'print');
+INSERT INTO o SELECT id, v FROM changes_pk WHERE v IS NOT NULL ON CONFLICT DO DEDUPLICATE;

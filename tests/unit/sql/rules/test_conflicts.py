@@ -30,7 +30,11 @@ def renamed(of: Rel) -> Rel:
 
 
 def changes(rel: Rel, mode: ChangelogMode, action: Any, **more: Any) -> SinkChanges:
-    given = {"accepts": UPSERTS, "primary_key": ("k",), "materialize": "AUTO"} | more
+    given: dict[str, Any] = {
+        "accepts": UPSERTS,
+        "primary_key": ("k",),
+        "materialize": "AUTO",
+    } | more
     return sink_changes(
         rel,
         mode,
@@ -83,6 +87,14 @@ def test_rows_that_are_only_added_replace_each_other() -> None:
 
 
 @pytest.mark.parametrize("accepts", [None, INSERTS])
-def test_a_table_that_takes_inserts_only_has_no_conflicts(accepts: ChangelogMode | None) -> None:
+@pytest.mark.parametrize("key", [(), ("k",)], ids=["no key", "a key"])
+def test_a_table_that_takes_inserts_only_has_no_conflicts(
+    accepts: ChangelogMode | None, key: tuple[str, ...]
+) -> None:
     with pytest.raises(SqlValidationError, match="only for tables that take updates by key"):
-        changes(SCAN, INSERTS, "DEDUPLICATE", accepts=accepts)
+        changes(SCAN, INSERTS, "DEDUPLICATE", accepts=accepts, primary_key=key)
+
+
+def test_a_table_without_a_key_takes_all_changes() -> None:
+    found = changes(by_k(TIMED), ALL, "NOTHING", accepts=None, primary_key=())
+    assert found == SinkChanges()

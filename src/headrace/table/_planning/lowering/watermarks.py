@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from headrace.common._options.values import ValueKind
 from headrace.common.time import Duration
 from headrace.common.types import Row
 from headrace.common.watermark_strategy import (
@@ -16,12 +14,10 @@ from headrace.common.watermark_strategy import (
     WatermarkOutput,
     WatermarkStrategy,
 )
-from headrace.errors import SqlValidationError
 from headrace.sql.expressions import Call, ColumnRef, Literal
-from headrace.sql.refusals import refuse
 from headrace.sql.rel import OverInput, Rel, Scan, Watermark
 from headrace.sql.types import SecondIntervalType
-from headrace.table._options import TableOption
+from headrace.table._planning.watermark_options import IDLE, with_watermark_options
 
 WATERMARK = "$watermark"
 """The column with the watermark of each row, if the delay is not constant."""
@@ -50,60 +46,11 @@ def strategy_of(delay_ms: int | None) -> WatermarkStrategy:
     return WatermarkStrategy(partial(BoundedOutOfOrderness, delay_ms - 1, before_late=True))
 
 
-_PREFIX = "scan.watermark."
-_IDLE = TableOption("scan.watermark.idle-timeout", ValueKind.DURATION)
-_EMIT = TableOption(
-    "scan.watermark.emit.strategy", ValueKind.CHOICE, choices=("on-event", "on-periodic")
-)
-_GROUP = TableOption("scan.watermark.alignment.group")
-_MAX_DRIFT = TableOption("scan.watermark.alignment.max-drift", ValueKind.DURATION)
-_UPDATE_INTERVAL = TableOption("scan.watermark.alignment.update-interval", ValueKind.DURATION)
-_OPTIONS = {each.key: each for each in (_IDLE, _EMIT, _GROUP, _MAX_DRIFT, _UPDATE_INTERVAL)}
-
-
 def with_options_of_table(strategy: WatermarkStrategy, rel: Rel) -> WatermarkStrategy:
-    """Return the strategy with the options ``scan.watermark.*`` of the table that is read.
-
-    The emit strategy has no effect: rows are late as with a watermark for each row.
-
-    Raises:
-        SqlValidationError: an option has a wrong value, or alignment lacks one.
-        UnsupportedError: there is no such option.
-    """
+    """Return the strategy with the options ``scan.watermark.*`` of the table that is read."""
     while isinstance(rel, OverInput):
         rel = rel.input
-    if not isinstance(rel, Scan):
-        return strategy
-    table, given = rel.table[-1], dict[str, Any]()
-    for key, text in rel.options:
-        if key in _OPTIONS:
-            given[key] = _OPTIONS[key].parse(text, table)
-        elif key.startswith(_PREFIX):
-            refuse(f"the option {key} of a table")
-    if given.get(_IDLE.key):
-        strategy = strategy.with_idleness(Duration.of_millis(given[_IDLE.key]))
-    return _aligned(strategy, given, table)
-
-
-def _aligned(
-    strategy: WatermarkStrategy, given: Mapping[str, Any], table: str
-) -> WatermarkStrategy:
-    """Return the strategy with the alignment that options set."""
-    if not given.keys() & {_GROUP.key, _MAX_DRIFT.key, _UPDATE_INTERVAL.key}:
-        return strategy
-    missing = [each.key for each in (_GROUP, _MAX_DRIFT) if each.key not in given]
-    if missing:
-        raise SqlValidationError(
-            f"table {table!r} needs the option {missing[0]!r} for watermark alignment",
-            where={"table": table, "missing": ", ".join(missing)},
-            hint=f"{_GROUP.key!r} and {_MAX_DRIFT.key!r} belong together",
-        )
-    interval_ms = given.get(_UPDATE_INTERVAL.key)
-    return strategy.with_watermark_alignment(
-        given[_GROUP.key],
-        Duration.of_millis(given[_MAX_DRIFT.key]),
-        Duration.of_millis(interval_ms) if interval_ms else None,
-    )
+    return with_watermark_options(strategy, rel) if isinstance(rel, Scan) else strategy
 
 
 def with_idleness_by_default(
@@ -112,7 +59,7 @@ def with_idleness_by_default(
     """Return the strategy with ``table.exec.source.idle-timeout``, unless the table has its own."""
     while isinstance(rel, OverInput):
         rel = rel.input
-    own = isinstance(rel, Scan) and _IDLE.key in dict(rel.options)
+    own = isinstance(rel, Scan) and IDLE.key in dict(rel.options)
     return strategy if own or not idle_ms else strategy.with_idleness(Duration.of_millis(idle_ms))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,10 +15,12 @@ from headrace.operators.timestamps import TimestampsSpec
 from headrace.sql.rel import (
     Aggregate,
     AggregateCall,
+    ChangelogNormalize,
     Column,
     CountWindowAggregate,
     Rel,
     Scan,
+    SetOperation,
     Sort,
     StreamScan,
     Union,
@@ -142,6 +145,25 @@ def test_what_a_stream_does_not_support_is_refused(rel: Rel, problem: str) -> No
 def test_what_a_batch_does_not_support_is_refused(rel: Rel, problem: str) -> None:
     with pytest.raises(UnsupportedError, match=problem):
         lowering(**{"execution.runtime-mode": "BATCH"}).lower(rel)
+
+
+@pytest.mark.parametrize(
+    "rel",
+    [
+        Sort(SCAN, (), limit=3),
+        ChangelogNormalize(SCAN, ("k",)),
+        SetOperation(SCAN, SCAN, "EXCEPT", all=False),
+        Aggregate(SCAN, ("k",), (COUNT,)),
+    ],
+    ids=lambda rel: type(rel).__name__,
+)
+def test_state_has_the_time_to_live_of_the_configuration(rel: Rel) -> None:
+    times = {"1 h": 3_600_000, "0 s": 0}
+    for text, ttl_ms in times.items():
+        node = lowering(None, **{"table.exec.state.ttl": text}).lower(rel)._configurable_operator
+        assert node is not None
+        specs: list[Any] = [node.spec, *(edge.source.spec for edge in node.inputs)]
+        assert [each.ttl_ms for each in specs if hasattr(each, "ttl_ms")] == [ttl_ms]
 
 
 def test_windows_are_whole_numbers_of_slides() -> None:
