@@ -10,6 +10,7 @@ from headrace.sql.coercion import same_type
 from headrace.sql.expressions import Call, Expression, Literal, PythonCall
 from headrace.sql.functions.casts import can_cast
 from headrace.sql.functions.table import FUNCTIONS, REFUSED, near
+from headrace.sql.functions.untyped_null import check_nulls
 from headrace.sql.python_function import PythonFunction
 from headrace.sql.types import (
     CharacterType,
@@ -35,6 +36,7 @@ def resolve_call(
     function = FUNCTIONS.get(name)
     if function is None:
         raise unknown_function(name)
+    check_nulls(name, arguments)
     signature = function.types(arguments, tuple(options))
     if signature is None:
         given = ", ".join(str(each.type) for each in arguments)

@@ -76,11 +76,11 @@ def common_type(types: Sequence[SqlType], *, widest: bool = False) -> SqlType | 
         known = [FloatType() if isinstance(each, NumericType) else each for each in known]
     result: SqlType | None = known[0]
     for each in known[1:]:
-        result = None if result is None else _common(result, each)
+        result = None if result is None else _common(result, each, widest)
     return None if result is None else result.with_nullable(nullable)
 
 
-def _common(one: SqlType, two: SqlType) -> SqlType | None:
+def _common(one: SqlType, two: SqlType, widest: bool) -> SqlType | None:
     if same_type(one, two):
         return _with_nullable_parts(one, two)
     if isinstance(one, TimestampType | TimestampLtzType):
@@ -103,7 +103,13 @@ def _common(one: SqlType, two: SqlType) -> SqlType | None:
             TimestampType() as other,
             TimestampLtzType() as moment,
         ):
-            return TimestampLtzType(max(moment.precision, other.precision))
+            if widest:
+                return TimestampLtzType(max(moment.precision, other.precision))
+            # As in Flink, the first one's kind if the precisions are equal, else the second one's.
+            first_kind = moment.precision == other.precision
+            is_moment = isinstance(one if first_kind else two, TimestampLtzType)
+            precision = max(moment.precision, other.precision)
+            return TimestampLtzType(precision) if is_moment else TimestampType(precision)
         case TimeType(), TimeType():
             return TimeType(max(one.precision, two.precision))
         case (MonthIntervalType(), MonthIntervalType()) | (

@@ -164,7 +164,8 @@ class Converter:
     def _literal(self, node: exp.Expr) -> Expression:
         text = node.this
         if node.args.get("is_string"):
-            return Literal(CharType(len(text), nullable=False), text)
+            # As in Flink, the length of a constant is that of Java's strings.
+            return Literal(CharType(len(text.encode("utf-16-le")) // 2, nullable=False), text)
         return literals.number(text)
 
     def _boolean(self, node: exp.Expr) -> Expression:

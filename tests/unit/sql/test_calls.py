@@ -57,9 +57,24 @@ def test_errors_say_what_and_where(text: str, message: str) -> None:
 
 
 def test_null_has_the_type_that_the_function_takes() -> None:
-    call = resolve_call("UPPER", [Literal(NullType(), None)])
-    assert call.type == STRING
-    assert call.inputs == (Literal(STRING, None),)
+    call = resolve_call("STARTSWITH", [ColumnRef(STRING, "s"), Literal(NullType(), None)])
+    assert call.inputs == (ColumnRef(STRING, "s"), Literal(STRING, None))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("UPPER(NULL)", "i + NULL", "NULL IS TRUE", "s LIKE NULL", "IF(i = 1, NULL, 2)"),
+        *("CASE WHEN i = 1 THEN NULL END", "NULLIF(NULL, i)"),
+    ],
+)
+def test_null_without_a_type_is_refused(text: str) -> None:
+    with pytest.raises(SqlValidationError, match="does not take a NULL without a type"):
+        expression(text, COLUMNS)
+
+
+def test_a_case_may_give_null() -> None:
+    assert expression("CASE WHEN i = 1 THEN NULL ELSE 2 END", COLUMNS).type == INT
 
 
 def test_a_cast_to_the_same_type_is_nothing() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
 
-from headrace.sql.coercion import common_type
+from headrace.sql.coercion import common_type, same_type
 from headrace.sql.expressions import Expression
 from headrace.sql.functions.collections import last_by_key, null_key
 from headrace.sql.functions.function import Function, Signature, TypeRule, table_row
@@ -28,11 +28,15 @@ from headrace.sql.types import (
     STRING,
     ArrayType,
     CharacterType,
+    DecimalType,
     Field,
     MapType,
+    MultisetType,
     NullType,
+    NumericType,
     RowType,
     SqlType,
+    is_decimal_exact,
 )
 
 Values = list[Any]
@@ -48,12 +52,24 @@ def _array_and_element(gives: Callable[[ArrayType], SqlType], nulls: str = "firs
         element = common_type([array.element, given], widest=True)
         if element is None or isinstance(element, NullType):
             return None
+        if not _fits(given, array.element):
+            return None
         whole = ArrayType(element, nullable=array.nullable)
         kind = element.with_nullable(given.nullable)
         result = with_nulls(gives(whole), [array] if nulls == "first" else [array, given], ANY_NULL)
         return Signature((whole, kind), result)
 
     return rule
+
+
+def _fits(given: SqlType, element: SqlType) -> bool:
+    """Return whether a number is, as in Flink, converted to the type of the elements."""
+    if not isinstance(given, NumericType) or not isinstance(element, NumericType):
+        return True
+    if isinstance(element, DecimalType):
+        return is_decimal_exact(given)
+    kind = common_type([element, given], widest=True)
+    return kind is not None and same_type(kind, element)
 
 
 def _arrays(least: int, most: int | None) -> TypeRule:
@@ -105,14 +121,19 @@ def _slice(values: Values, start: int, end: int | None = None) -> Values:
 
 
 def _sort(
-    values: Values | None, ascending: bool | None = True, nulls_first: bool | None = None
+    values: Values | None, ascending: bool | None = True, *nulls_first: bool | None
 ) -> Values | None:
-    if values is None or ascending is None:
+    if values is None or ascending is None or nulls_first == (None,):
         return None
-    first = ascending if nulls_first is None else nulls_first
-    known = sorted((each for each in values if each is not None), reverse=not ascending)
+    first = nulls_first[0] if nulls_first else ascending
+    known = sorted((each for each in values if each is not None), key=_place, reverse=not ascending)
     nulls: Values = [None] * (len(values) - len(known))
     return nulls + known if first else known + nulls
+
+
+def _place(value: Any) -> tuple[bool, Any]:
+    """Return what a value is sorted by: NaN is greater than every number."""
+    return value != value, value
 
 
 def _union(one: Values, two: Values) -> Values:
@@ -147,6 +168,13 @@ def _join(values: Values, separator: str, null: str | None = None) -> str:
 def _text_array(kind: SqlType) -> SqlType | None:
     texts = isinstance(kind, ArrayType) and isinstance(kind.element, CharacterType)
     return kind if texts else None
+
+
+def _ordered(kind: SqlType) -> SqlType | None:
+    """Accept an array whose elements have an order."""
+    parts = ArrayType | MapType | MultisetType | RowType
+    is_ordered = isinstance(kind, ArrayType) and not isinstance(kind.element, parts)
+    return kind if is_ordered else None
 
 
 def _with_null_elements(kind: ArrayType) -> SqlType:
@@ -249,7 +277,7 @@ FUNCTIONS = (
     ),
     table_row(
         "ARRAY_SORT",
-        takes(an_array, a_boolean, a_boolean, gives=_same, optional=2),
+        takes(_ordered, a_boolean, a_boolean, gives=_same, optional=2),
         python(_sort, nulls=True),
         "ARRAY_SORT(array [, ascending [, nulls_first]])",
         "The elements in order; NULLs come first if the order is ascending.",
@@ -305,7 +333,7 @@ FUNCTIONS = (
     ),
     table_row(
         "ARRAY_MAX",
-        takes(an_array, gives=_element, nulls=NULLABLE),
+        takes(_ordered, gives=_element, nulls=NULLABLE),
         python(_extreme(max)),
         "ARRAY_MAX(array)",
         "The greatest element that is not NULL.",
@@ -313,7 +341,7 @@ FUNCTIONS = (
     ),
     table_row(
         "ARRAY_MIN",
-        takes(an_array, gives=_element, nulls=NULLABLE),
+        takes(_ordered, gives=_element, nulls=NULLABLE),
         python(_extreme(min)),
         "ARRAY_MIN(array)",
         "The least element that is not NULL.",

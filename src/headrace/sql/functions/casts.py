@@ -86,7 +86,7 @@ def cast_can_fail(source: SqlType, target: SqlType) -> bool:
     match source, target:
         case (CharacterType(), CharacterType() | BytesType()):
             return False
-        case (CharacterType(), _):
+        case (CharacterType(), _) | (FloatType() | DoubleType(), DecimalType()):
             return True
         case (
             DateType() | TimestampType() | TimestampLtzType(),
@@ -137,13 +137,13 @@ def convert(value: Any, source: SqlType, target: SqlType, session: Session, stri
         case (BooleanType(), NumericType()):
             import pyarrow as pa
 
-            return convert_number(cast_arrow(value, pa.int32()), IntegerType(), target)
+            return convert_number(cast_arrow(value, pa.int32()), IntegerType(), target, strict)
         case (NumericType(), BooleanType()):
             import pyarrow.compute as pc
 
             return pc.not_equal(value, zero(value.type))
         case (NumericType() | MonthIntervalType() | SecondIntervalType(), NumericType()):
-            return convert_number(value, source, target)
+            return convert_number(value, source, target, strict)
     if not strict and not isinstance(source, TimeType):
         value = moments.within(value, kind)
     return moments.convert(value, source, target, session)
@@ -156,13 +156,13 @@ def zero(kind: Any) -> Any:
     return pa.scalar(Decimal(0) if pa.types.is_decimal(kind) else 0, kind)
 
 
-def convert_number(value: Any, source: SqlType, target: SqlType) -> Any:
+def convert_number(value: Any, source: SqlType, target: SqlType, strict: bool) -> Any:
     """Return a number as a number of another type, as Java converts them."""
     match target:
         case IntegerType():
             return to_integer(value, to_arrow(target))
         case DecimalType():
-            return to_decimal(value, target, single=isinstance(source, FloatType))
+            return to_decimal(value, target, single=isinstance(source, FloatType), strict=strict)
         case DoubleType() | FloatType():
             return cast_arrow(to_double(value), to_arrow(target))
     raise AssertionError(target)

@@ -47,6 +47,8 @@ def comparable(one: SqlType, two: SqlType) -> SqlType | None:
             TimestampType() | TimestampLtzType(),
         ):
             return None
+        case (TimestampType(), TimestampLtzType()) | (TimestampLtzType(), TimestampType()):
+            return common_type([one, two], widest=True)
     return common_type([one, two])
 
 
@@ -168,6 +170,11 @@ def _in_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signatu
     if len(arguments) < 2:
         return None
     value, *choices = (each.type for each in arguments)
+    if (
+        any(isinstance(each, NullType) for each in choices)
+        and common_type([value, *choices]) is None
+    ):
+        return None
     kind = _comparable_all(value, choices)
     if kind is None:
         return None
@@ -181,7 +188,8 @@ def _in(call: Call, arguments: Sequence[Any], session: Session) -> Any:
 
     value, *choices = arguments
     constants = all(is_scalar(each) for each in choices)
-    if not constants or is_scalar(value) or not can_be_dictionary(value.type):
+    one_by_one = not can_be_dictionary(value.type) or pa.types.is_floating(value.type)
+    if not constants or is_scalar(value) or one_by_one:
         return reduce(pc.or_kleene, (compare("equal", value, each) for each in choices))
     known = [each.as_py() for each in choices if each.is_valid]
     found = pc.is_in(value, pa.array(known, value.type))

@@ -8,7 +8,7 @@ from typing import Any
 from headrace.sql.expressions import Call, Expression
 from headrace.sql.functions import moments
 from headrace.sql.functions.function import Session, Signature
-from headrace.sql.functions.kernels import cast_arrow
+from headrace.sql.functions.kernels import cast_arrow, is_scalar
 from headrace.sql.functions.numbers import divide_integers
 from headrace.sql.types import (
     DateType,
@@ -24,6 +24,7 @@ from headrace.sql.types import (
 )
 
 Interval = MonthIntervalType | SecondIntervalType
+Stamp = TimestampType | TimestampLtzType
 
 
 def _pair(arguments: Sequence[Expression]) -> tuple[SqlType, SqlType] | None:
@@ -113,7 +114,15 @@ def _add(call: Call, arguments: Sequence[Any], session: Session, sign: int) -> A
     amount = right if sign > 0 else pc.negate(right)
     if isinstance(two.type, MonthIntervalType):
         return add_months(left, amount, one.type, session)
-    return add_ms(left, amount, one.type)
+    moved = add_ms(left, amount, one.type)
+    return _in_digits(moved, one.type, session) if is_scalar(moved) else moved
+
+
+def _in_digits(moved: Any, kind: SqlType, session: Session) -> Any:
+    """Return a constant with the digits of its type: of columns, as in Flink, all digits stay."""
+    if isinstance(kind, TimeType):
+        return moments.cut_time(moved, kind.precision)
+    return moments.convert(moved, kind, kind, session) if isinstance(kind, Stamp) else moved
 
 
 def add_ms(value: Any, amount: Any, kind: SqlType) -> Any:

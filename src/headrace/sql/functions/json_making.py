@@ -41,7 +41,7 @@ def as_json(value: Any, kind: SqlType) -> Any:
         case FloatType() | DoubleType():
             if value != value or value in (float("inf"), float("-inf")):
                 return java_double(value, isinstance(kind, FloatType))
-            return Decimal(java_double(value))
+            return Decimal(java_double(value)) if value else Decimal("0.0")
         case ArrayType():
             return [as_json(each, kind.element) for each in value]
         case MapType():

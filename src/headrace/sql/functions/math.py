@@ -10,7 +10,7 @@ from typing import Any
 from headrace.sql.expressions import Call, Expression, Literal
 from headrace.sql.functions.function import Function, Kernel, Session, Signature
 from headrace.sql.functions.kernels import arrow, cast_arrow, is_scalar, map_values, python
-from headrace.sql.functions.numbers import rescale, round_doubles, to_decimal
+from headrace.sql.functions.numbers import no_decimal, rescale, round_doubles, to_decimal
 from headrace.sql.functions.rules import (
     NOT_NULL,
     NULLABLE,
@@ -30,6 +30,7 @@ from headrace.sql.types import (
     STRING,
     DecimalType,
     DoubleType,
+    FloatType,
     IntegerType,
     SqlType,
     to_arrow,
@@ -123,12 +124,16 @@ def _rounded(rounding: str) -> Kernel:
 
         def floating(number: float, digits: int = 0) -> float:
             if not math.isfinite(number):
-                return number
+                raise no_decimal(number)
             return float(exact(Decimal(repr(number)), digits))
 
         return _as_single(call, floating, arguments)
 
     return kernel
+
+
+def _of_floating(call: Call) -> bool:
+    return isinstance(call.type, DoubleType | FloatType)
 
 
 def _digits(call: Call) -> int:
@@ -155,7 +160,9 @@ def _quick_round(call: Call, arguments: Sequence[Any], exact: Callable[..., Deci
     found = pa.array(whole / 10.0**digits)
 
     def one(number: float) -> float:
-        return float(exact(Decimal(repr(number)), digits)) if math.isfinite(number) else number
+        if not math.isfinite(number):
+            raise no_decimal(number)
+        return float(exact(Decimal(repr(number)), digits))
 
     return pc.replace_with_mask(found, mask, map_values(one, [array.filter(mask)], array.type))
 
@@ -182,6 +189,8 @@ def _sign(call: Call, arguments: Sequence[Any], session: Session) -> Any:
     sign = pc.sign(arguments[0])
     if isinstance(call.type, DecimalType):
         return to_decimal(cast_arrow(sign, pa.int8()), call.type)
+    if pa.types.is_floating(arguments[0].type):
+        return pc.if_else(pc.equal(arguments[0], 0.0), arguments[0], sign)  # -0.0 stays
     return cast_arrow(sign, to_arrow(call.type))
 
 
@@ -211,6 +220,20 @@ def _ln(number: float) -> float:
 
 def _log2(number: float) -> float:
     return -math.inf if number == 0 else math.log(number) / math.log(2)
+
+
+def _sinh(number: float) -> float:
+    try:
+        return math.sinh(number)
+    except OverflowError:
+        return math.copysign(math.inf, number)
+
+
+def _square_root(call: Call, arguments: Sequence[Any], session: Session) -> Any:
+    """Return, as Flink, the power of 0.5: of -0.0 it is 0.0."""
+    import pyarrow.compute as pc
+
+    return pc.power(arguments[0], 0.5)
 
 
 def _constant(value: float) -> Kernel:
@@ -273,6 +296,7 @@ FUNCTIONS = (
         ("ROUND(number)", "ROUND(number, digits)"),
         "The number rounded half up to a number of decimal places; negative: before the point.",
         (("ROUND(2.345, 2)", "2.35"), ("ROUND(15, -1)", "20")),
+        can_fail=_of_floating,
     ),
     Function(
         "TRUNCATE",
@@ -281,11 +305,12 @@ FUNCTIONS = (
         ("TRUNCATE(number)", "TRUNCATE(number, digits)"),
         "The number cut to a number of decimal places.",
         (("TRUNCATE(42.345, 2)", "42.34"),),
+        can_fail=_of_floating,
     ),
     _function(
         "POWER", arrow("power"), "number1 to the power of number2.", ("POWER(2, 10)", "1024.0"), 2
     ),
-    _function("SQRT", arrow("sqrt"), "The square root.", ("SQRT(4)", "2.0")),
+    _function("SQRT", _square_root, "The square root.", ("SQRT(4)", "2.0")),
     _function("EXP", arrow("exp"), "e to the power of the number.", ("EXP(0)", "1.0")),
     _function("LN", arrow("ln"), "The natural logarithm.", ("LN(1)", "0.0")),
     _function("LOG10", arrow("log10"), "The logarithm to base 10.", ("LOG10(100)", "2.0")),
@@ -317,7 +342,7 @@ FUNCTIONS = (
         ("ATAN2(0, 1)", "0.0"),
         2,
     ),
-    _function("SINH", _double(math.sinh), "The hyperbolic sine.", ("SINH(0)", "0.0")),
+    _function("SINH", _double(_sinh), "The hyperbolic sine.", ("SINH(0)", "0.0")),
     _function("COSH", _double(math.cosh), "The hyperbolic cosine.", ("COSH(0)", "1.0")),
     _function("TANH", _double(math.tanh), "The hyperbolic tangent.", ("TANH(0)", "0.0")),
     _function(

@@ -178,8 +178,7 @@ def convert(value: Any, source: SqlType, target: SqlType, session: Session) -> A
         case (TimestampType() | TimestampLtzType(), TimeType() as target):
             ms = _local_ms(value, source, session)
             rest = pc.subtract(ms, pc.multiply(_days(ms, source), DAY_MS))
-            step = 10 ** max(3 - target.precision, 0)
-            rest = pc.multiply(pc.divide(rest, step), step)
+            rest = _multiples(rest, target.precision)
             day = pa.scalar(DAY_MS, pa.int64())
             rest = pc.if_else(pc.less(rest, 0), pc.add(rest, day), rest)
             return cast_arrow(cast_arrow(rest, pa.int32()), kind)
@@ -195,6 +194,21 @@ def convert(value: Any, source: SqlType, target: SqlType, session: Session) -> A
         case (TimeType(), TimeType()):
             return value
     raise AssertionError((source, target))
+
+
+def cut_time(value: Any, precision: int) -> Any:
+    """Return times of day with this many digits of a second."""
+    import pyarrow as pa
+
+    number = cast_arrow(cast_arrow(value, pa.int32()), pa.int64())
+    return cast_arrow(cast_arrow(_multiples(number, precision), pa.int32()), value.type)
+
+
+def _multiples(ms: Any, precision: int) -> Any:
+    import pyarrow.compute as pc
+
+    step = 10 ** max(3 - precision, 0)
+    return pc.multiply(pc.divide(ms, step), step)
 
 
 def _local_ms(value: Any, source: SqlType, session: Session) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
@@ -150,15 +151,27 @@ def round_doubles(array: Any, digits: int) -> Any:
         return np.where(unclear, np.nan, np.copysign(whole, scaled))
 
 
-def to_decimal(value: Any, target: DecimalType, *, single: bool = False) -> Any:
-    """Return numbers as a DECIMAL, rounded half up; NULL where there are too many digits."""
+def no_decimal(number: float) -> SqlError:
+    """Return the error for NaN or an infinity that should be a decimal number."""
+    return SqlError(f"{java_double(number)} is not a decimal number")
+
+
+def to_decimal(
+    value: Any, target: DecimalType, *, single: bool = False, strict: bool = False
+) -> Any:
+    """Return numbers as a DECIMAL, rounded half up; NULL where there are too many digits.
+
+    ``strict``: NaN and infinities raise; else they are NULL.
+    """
     import pyarrow as pa
 
     precision, scale, kind = target.precision, target.scale, to_arrow(target)
     if pa.types.is_floating(value.type):
 
         def from_float(number: float) -> Decimal | None:
-            if number != number or number in (float("inf"), float("-inf")):
+            if not math.isfinite(number):
+                if strict:
+                    raise no_decimal(number)
                 return None
             return fit_decimal(Decimal(java_double(number, single)), precision, scale)
 

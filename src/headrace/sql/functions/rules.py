@@ -18,6 +18,7 @@ from headrace.sql.types import (
     STRING,
     ArrayType,
     BigIntType,
+    BinaryType,
     BooleanType,
     BytesType,
     CharacterType,
@@ -179,6 +180,8 @@ def joined(types: Sequence[SqlType]) -> SqlType:
         length = min(length + each.length, MAX_LENGTH)
     if all(isinstance(each, CharType) for each in types):
         return CharType(length)
+    if all(isinstance(each, BinaryType) for each in types):
+        return BinaryType(length)
     if isinstance(types[0], BytesType):
         return VarBinaryType(length)
     return VarCharType(length)

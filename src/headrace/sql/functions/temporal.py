@@ -130,6 +130,8 @@ def _to_timestamp_ltz(call: Call, arguments: Sequence[Any], session: Session) ->
 
     first, *rest = arguments
     if pa.types.is_string(first.type):
+        if not rest:
+            return moments.in_zone(map_values(_read_or_fail, arguments, pa.timestamp("ms")), "UTC")
         if len(rest) < 2:
             return moments.in_zone(_local_ms(arguments), "UTC")
         return map_values(_in_named_zone, arguments, to_arrow(call.type))
@@ -145,6 +147,17 @@ def _to_timestamp_ltz(call: Call, arguments: Sequence[Any], session: Session) ->
     known = pc.and_(pc.greater_equal(number, low), pc.less_equal(number, high))
     number = pc.if_else(known, number, pa.scalar(None, pa.int64()))
     return cast_arrow(pc.multiply(number, factor), to_arrow(call.type))
+
+
+def _read_or_fail(text: str) -> int:
+    """Return a local time in ms; as in Flink, a text that is no time is an error."""
+    try:
+        return read_lenient(text) // 1_000_000
+    except (ValueError, OverflowError):
+        raise SqlError(
+            f"TO_TIMESTAMP_LTZ: {text!r} is not a timestamp",
+            hint="with a pattern, TO_TIMESTAMP_LTZ(text, pattern) gives NULL",
+        ) from None
 
 
 def _zone(name: str) -> Any:
@@ -355,16 +368,20 @@ FUNCTIONS = (
         "The timestamp in the text; NULL if it is not a timestamp.",
         ("TO_TIMESTAMP('2020-02-29 10:11:12')", "2020-02-29T10:11:12"),
     ),
-    _row(
-        "TO_TIMESTAMP_LTZ",
-        first_of(
-            _moment_rule(a_number, an_int, optional=1),
-            _moment_rule(a_text, a_text, a_text, optional=2),
+    replace(
+        _row(
+            "TO_TIMESTAMP_LTZ",
+            first_of(
+                _moment_rule(a_number, an_int, optional=1),
+                _moment_rule(a_text, a_text, a_text, optional=2),
+            ),
+            _to_timestamp_ltz,
+            "TO_TIMESTAMP_LTZ(number [, precision])"
+            " | TO_TIMESTAMP_LTZ(string [, pattern [, zone]])",
+            "The moment of a number of ms (precision 3) or s (0) since the epoch, or of a text.",
+            ("TO_TIMESTAMP_LTZ(1600000000, 0)", "2020-09-13T12:26:40Z"),
         ),
-        _to_timestamp_ltz,
-        "TO_TIMESTAMP_LTZ(number [, precision]) | TO_TIMESTAMP_LTZ(string [, pattern [, zone]])",
-        "The moment of a number of ms (precision 3) or s (0) since the epoch, or of a text.",
-        ("TO_TIMESTAMP_LTZ(1600000000, 0)", "2020-09-13T12:26:40Z"),
+        can_fail=lambda call: len(call.arguments) == 1,
     ),
     _row(
         "UNIX_TIMESTAMP",

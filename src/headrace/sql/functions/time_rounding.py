@@ -17,6 +17,7 @@ from headrace.sql.types import (
     TimestampLtzType,
     TimestampType,
     TimeType,
+    to_arrow,
 )
 
 _FLOOR_UNITS = frozenset(
@@ -54,6 +55,9 @@ def _floor_or_ceil(ceil: bool) -> Any:
             return numbers(call, arguments, session)
         (value,), (unit,) = arguments, call.options
         kind = call.arguments[0].type
+        if ceil and isinstance(kind, TimestampType | TimestampLtzType):
+            # As in Flink, less than a millisecond does not round up.
+            value = moments.to_precision(value, 3, to_arrow(kind))
         if isinstance(kind, TimestampLtzType):
             return _moment_to_unit(value, unit, ceil, session)
         return _to_unit(value, unit, ceil)
