@@ -45,7 +45,6 @@ PARTS = 8
 """So many tests the expressions are spread over, as a test for each would be mostly overhead."""
 
 _NULL = "NULL without a type is accepted here"
-_TEXT = "Flink accepts it when it plans, and fails when it generates code; '3' < i works there too"
 _MORE = "Flink refuses it, or fails; it is accepted here"
 _YEAR = "Python has no year 10000"
 _UNIT = "a difference of times with a unit is not read; TIMESTAMPDIFF is"
@@ -72,7 +71,6 @@ DEVIATIONS: dict[str, str] = {
     "TRY_CAST(ch AS DECIMAL(12, 3))": "Flink reads the text 'a    ' as 0",
     "TRY_CAST(vc AS DECIMAL(12, 3))": "Flink counts a 0 at the start as a digit",
     "TRY_CAST(ts AS TIME)": "Flink fails before 1970",
-    "IF(b, arr, arr)": _MORE,
     "LEAST(p, d)": _MORE,
     "JSON_STRING(dt)": _MORE,
     "JSON_STRING(tm)": _MORE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -60,6 +61,11 @@ def _array_and_element(gives: Callable[[ArrayType], SqlType], nulls: str = "firs
         return Signature((whole, kind), result)
 
     return rule
+
+
+def _array_without(arguments: Sequence[Expression], options: Sequence[str]) -> Signature | None:
+    found = _array_and_element(lambda kind: kind)(arguments, options)
+    return found and replace(found, result=arguments[0].type)
 
 
 def _fits(given: SqlType, element: SqlType) -> bool:
@@ -250,7 +256,7 @@ FUNCTIONS = (
     ),
     table_row(
         "ARRAY_REMOVE",
-        _array_and_element(_with_null_elements),
+        _array_without,
         python(
             lambda values, each: None if values is None else [x for x in values if x != each],
             nulls=True,
@@ -317,7 +323,7 @@ FUNCTIONS = (
     ),
     table_row(
         "ARRAY_APPEND",
-        _array_and_element(_with_null_elements),
+        _array_and_element(_with_null_elements, "both"),
         python(lambda values, each: None if values is None else [*values, each], nulls=True),
         "ARRAY_APPEND(array, element)",
         "The array with the element added at its end.",
@@ -325,7 +331,7 @@ FUNCTIONS = (
     ),
     table_row(
         "ARRAY_PREPEND",
-        _array_and_element(_with_null_elements),
+        _array_and_element(_with_null_elements, "both"),
         python(lambda values, each: None if values is None else [each, *values], nulls=True),
         "ARRAY_PREPEND(array, element)",
         "The array with the element added at its start.",

@@ -179,7 +179,7 @@ def _in_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signatu
     if kind is None:
         return None
     types = tuple(kind.with_nullable(each.type.nullable) for each in arguments)
-    return Signature(types, BOOLEAN.with_nullable(any(each.nullable for each in types)))
+    return Signature(types, BOOLEAN.with_nullable(any(map(_has_null, types))))
 
 
 def _in(call: Call, arguments: Sequence[Any], session: Session) -> Any:

@@ -11,7 +11,16 @@ from headrace.sql.functions.comparison import comparable, compare
 from headrace.sql.functions.function import Function, Session, Signature
 from headrace.sql.functions.kernels import cast_arrow, map_values
 from headrace.sql.functions.rules import NOT_NULL, a_text, takes
-from headrace.sql.types import BOOLEAN, BooleanType, NullType, to_arrow
+from headrace.sql.types import (
+    BOOLEAN,
+    ArrayType,
+    BooleanType,
+    MapType,
+    MultisetType,
+    NullType,
+    RowType,
+    to_arrow,
+)
 
 
 def _case_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signature | None:
@@ -46,7 +55,7 @@ def choose(condition: Any, value: Any, otherwise: Any) -> Any:
 
 def _if_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signature | None:
     found = _case_rule(arguments, options) if len(arguments) == 3 else None
-    if found is None:
+    if found is None or isinstance(found.result, ArrayType | MapType | MultisetType | RowType):
         return None
     nullable = any(each.type.nullable for each in arguments)
     return Signature(found.arguments, found.result.with_nullable(nullable))

@@ -227,13 +227,12 @@ def _inet_aton(text: str) -> int | None:
     if not 1 <= len(parts) <= 4 or not all(re.fullmatch("[0-9]{1,10}", each) for each in parts):
         return None
     *first, last = map(int, parts)
+    if any(each > 255 for each in (*first, last)):
+        return None
     number = 0
     for each in first:
-        if each > 255:
-            return None
         number = number << 8 | each
-    bits = 8 * (4 - len(first))
-    return number << bits | last if last < 1 << bits else None
+    return number << 8 * (4 - len(first)) | last
 
 
 def _inet_ntoa(number: int) -> str | None:

@@ -48,7 +48,8 @@ def as_json(value: Any, kind: SqlType) -> Any:
             pairs = ((_key(key, kind.key), as_json(each, kind.value)) for key, each in value)
             return dict(sorted(pairs, key=lambda pair: pair[0]))
         case RowType():
-            return {each.name: as_json(value[each.name], each.type) for each in kind.fields}
+            fields = sorted(kind.fields, key=lambda each: each.name)
+            return {each.name: as_json(value[each.name], each.type) for each in fields}
         case TimestampType():
             return _stamp(value)
         case TimestampLtzType():
@@ -97,7 +98,7 @@ def _json_object(call: Call, arguments: Sequence[Any], session: Session) -> Any:
     def make(*values: Any) -> str:
         pairs = zip(values[::2], values[1::2], parts, strict=True)
         made = {key: part(value) for key, value, part in pairs if not (absent and value is None)}
-        return json_paths.write(made)
+        return json_paths.write(dict(sorted(made.items())))
 
     return _made(make, call, arguments)
 

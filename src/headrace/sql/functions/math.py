@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from typing import Any
@@ -252,14 +253,10 @@ def _hex(value: int | str | bytes) -> str:
 
 
 def _unhex(text: str) -> bytes | None:
-    try:
-        return (
-            bytes.fromhex(text if len(text) % 2 == 0 else "00" + text[1:])
-            if " " not in text
-            else None
-        )
-    except ValueError:
+    if re.fullmatch("[0-9a-fA-F]*", text) is None:
         return None
+    # As in Flink, the first of an odd number of digits counts as 0.
+    return bytes.fromhex(text if len(text) % 2 == 0 else "00" + text[1:])
 
 
 def _function(

@@ -100,8 +100,16 @@ def java_regex(pattern: str) -> re.Pattern[str] | None:
         # Java's \d, \w, \s and \b are those of ASCII.
         return re.compile(text, re.ASCII)
     except (re.error, OverflowError):
+        if _ONLY_JAVA.search(text.replace(r"\\", "")):
+            raise SqlError(
+                f"the regular expression {pattern!r} has an escape of Java that is not supported",
+                hint="write the characters in brackets, such as [A-Za-z]",
+            ) from None
         return None
 
+
+_ONLY_JAVA = re.compile(r"\\[pPQRHvVXGec]")
+"""Escapes that are valid in Java, and not in Python."""
 
 _JAVA_CLASSES = {
     r"\p{Alpha}": "[a-zA-Z]",

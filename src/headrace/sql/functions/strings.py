@@ -117,8 +117,14 @@ def _replace(call: Call, arguments: Sequence[Any], session: Session) -> Any:
     return map_values(str.replace, arguments, to_arrow(call.type))
 
 
-def translate(text: str, characters: str, replacements: str) -> str:
-    """Return a text with characters replaced by those at the same position, or removed."""
+def translate(text: str | None, characters: str | None, replacements: str | None) -> str | None:
+    """Return a text with characters replaced by those at the same position, or removed.
+
+    As in Flink, NULL as the characters or the replacements is as an empty text.
+    """
+    if text is None or characters is None:
+        return text
+    replacements = replacements or ""
     table: dict[int, str | None] = {}
     for n, each in enumerate(characters):
         table.setdefault(ord(each), replacements[n] if n < len(replacements) else None)
@@ -249,7 +255,7 @@ FUNCTIONS = (
     table_row(
         "TRANSLATE",
         takes(a_text, a_text, a_text, gives=STRING),
-        python(translate),
+        python(translate, nulls=True),
         "TRANSLATE(string, characters, replacements)",
         "The text with each of the characters replaced by the one at the same position.",
         ("TRANSLATE('hello', 'el', 'ip')", "hippo"),

@@ -77,7 +77,7 @@ def overlay(text: str, part: str, start: int, length: int | None = None) -> str:
     if start <= 0 or start > len(text):
         return text
     removed = len(part) if length is None else length
-    if start - 1 + removed > len(text) or removed < 0:
+    if start - 1 + removed > len(text) or removed <= 0:
         return text[: start - 1] + part
     return text[: start - 1] + part + text[start - 1 + removed :]
 

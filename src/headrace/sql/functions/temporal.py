@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -20,6 +21,7 @@ from headrace.sql.functions.function import (
     table_row,
 )
 from headrace.sql.functions.kernels import cast_arrow, map_values
+from headrace.sql.functions.numbers import to_integer
 from headrace.sql.functions.rules import (
     NOT_NULL,
     NULLABLE,
@@ -139,10 +141,7 @@ def _to_timestamp_ltz(call: Call, arguments: Sequence[Any], session: Session) ->
     if precision not in (0, 3):
         raise SqlError(f"TO_TIMESTAMP_LTZ has precision 0 or 3, not {precision}")
     factor = 1000 if precision == 0 else 1
-    if not pa.types.is_integer(first.type):
-        first = pc.multiply(cast_arrow(first, pa.float64()), float(factor))
-        factor = 1
-    number = cast_arrow(first, pa.int64())
+    number = to_integer(first, pa.int64())
     low, high = -(-_FIRST_MS // factor), _LAST_MS // factor
     known = pc.and_(pc.greater_equal(number, low), pc.less_equal(number, high))
     number = pc.if_else(known, number, pa.scalar(None, pa.int64()))
@@ -169,6 +168,22 @@ def _zone(name: str) -> Any:
         raise SqlError(f"there is no time zone {name!r}") from None
 
 
+_OFFSET = re.compile(r"GMT([+-])(\d{1,2})(?::?(\d{2}))?", re.ASCII)
+
+
+def _java_zone(name: str) -> str:
+    """Return the name of a time zone as Java's TimeZone reads it: an unknown one is UTC."""
+    offset = _OFFSET.fullmatch(name)
+    if offset is not None:
+        sign, hours, minutes = offset.groups()
+        return f"{sign}{int(hours):02d}:{minutes or '00'}"
+    try:
+        _zone(name)
+    except SqlError:
+        return "UTC"
+    return name
+
+
 def _in_named_zone(text: str, pattern: str, zone: str) -> datetime | None:
     ns = _or_null(_read)(text, pattern)
     if ns is None:
@@ -187,10 +202,9 @@ def _convert_tz(text: str, source: str, target: str) -> str | None:
     ns = _or_null(read_strict)(text)
     if ns is None:
         return None
-    _zone(source)
-    _zone(target)
-    moment = moments.in_zone(pa.array([ns // 1_000_000], pa.timestamp("ms")), source)
-    local = moments.to_local(moment, Session(time_zone=target))
+    start, end = _java_zone(source), _java_zone(target)
+    moment = moments.in_zone(pa.array([ns // 1_000_000], pa.timestamp("ms")), start)
+    local = moments.to_local(moment, Session(time_zone=end))
     return date_formats.write(local.cast(pa.int64())[0].as_py() * 1_000_000, date_formats.DEFAULT)
 
 

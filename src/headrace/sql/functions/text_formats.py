@@ -119,7 +119,7 @@ def fit_decimal(
 
 DAY_NS = 86_400_000_000_000
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
-_DATE = re.compile(r"(\d{1,4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?:[ T].*)?", re.ASCII | re.DOTALL)
+_DATE = re.compile(r"(\d{1,4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?(?: .*)?", re.ASCII | re.DOTALL)
 _DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
 _TIME_OF_DAY = re.compile(r"\d{1,2}:\d{1,2}:\d{1,2}(?:\.\d{0,9})?", re.ASCII)
 _TIME = re.compile(r"(\d{1,2})(?::(\d{1,2})(?::(\d{1,2})(?:\.(\d{0,9})\d*)?)?)?", re.ASCII)
@@ -152,8 +152,7 @@ def read_timestamp_ns(text: str) -> int:
     A day up to 31 that its month does not have is read as the last day of the month. The hour 24 is
     the start of the next day.
     """
-    word = text.strip()
-    day, _, time = word.partition(" ")
+    day, _, time = text.partition(" ")
     found = _DAY.fullmatch(day)
     if found is None:
         raise ValueError(f"cannot parse {text!r} as TIMESTAMP")

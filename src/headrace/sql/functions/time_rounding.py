@@ -98,7 +98,7 @@ def _to_unit(value: Any, unit: str, ceil: bool) -> Any:
             found = remainder(found, moments.DAY_MS)
         return cast_arrow(cast_arrow(found, pa.int32()), kind)
     name = unit.lower()
-    if (unit in MONTHS or unit in YEARS) and not pa.types.is_date(kind):
+    if (unit == "WEEK" or unit in MONTHS or unit in YEARS) and not pa.types.is_date(kind):
         # As in Flink, the day of a time is cut off, also before 1970.
         days = pc.divide(cast_arrow(value, pa.int64()), 86_400 * moments.PER_SECOND[kind.unit])
         dates = cast_arrow(cast_arrow(days, pa.int32()), pa.date32())
