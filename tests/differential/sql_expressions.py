@@ -132,6 +132,8 @@ def record(flink: Flink, texts: list[str]) -> list[dict[str, Any]]:
 
 
 def add_values(flink: Flink, texts: list[str], answers: dict[str, dict[str, Any]]) -> None:
+    if not texts:
+        return
     try:
         found = flink.values(texts)
     except Exception as error:

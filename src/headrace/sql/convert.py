@@ -239,10 +239,24 @@ class Converter:
     def _in(self, node: exp.Expr) -> Expression:
         if node.args.get("query") is not None:
             return self.other(node)
-        value, *choices = map(self.expression, (node.this, *node.expressions))
+        rows = [node.this, *node.expressions]
+        if all(isinstance(each, exp.Tuple) for each in rows):
+            return self._row_in(*([*map(self.expression, each.expressions)] for each in rows))
+        value, *choices = map(self.expression, rows)
         found = resolve_call("IN", [value, *choices])
         fitted = [_as_type_of(value, each) for each in choices]
         return found if fitted == choices else resolve_call("IN", [value, *fitted])
+
+    def _row_in(self, values: list[Expression], *rows: list[Expression]) -> Expression:
+        if any(len(row) != len(values) for row in rows):
+            raise SqlValidationError(f"IN compares rows of {len(values)} values with other ones")
+        equal = [
+            resolve_call(
+                "AND", [resolve_call("=", [*pair]) for pair in zip(values, row, strict=True)]
+            )
+            for row in rows
+        ]
+        return resolve_call("OR", equal) if len(equal) > 1 else equal[0]
 
     def _like(self, node: exp.Expr) -> Expression:
         name = "LIKE" if isinstance(node, exp.Like) else "SIMILAR TO"

@@ -29,6 +29,7 @@ from headrace.sql.types import (
     STRING,
     ArrayType,
     CharacterType,
+    CharType,
     DecimalType,
     Field,
     MapType,
@@ -37,7 +38,7 @@ from headrace.sql.types import (
     NumericType,
     RowType,
     SqlType,
-    is_decimal_exact,
+    VarCharType,
 )
 
 Values = list[Any]
@@ -55,6 +56,8 @@ def _array_and_element(gives: Callable[[ArrayType], SqlType], nulls: str = "firs
             return None
         if not _fits(given, array.element):
             return None
+        if isinstance(given, NumericType | CharacterType):
+            element = array.element.with_nullable(element.nullable)
         whole = ArrayType(element, nullable=array.nullable)
         kind = element.with_nullable(given.nullable)
         result = with_nulls(gives(whole), [array] if nulls == "first" else [array, given], ANY_NULL)
@@ -69,11 +72,13 @@ def _array_without(arguments: Sequence[Expression], options: Sequence[str]) -> S
 
 
 def _fits(given: SqlType, element: SqlType) -> bool:
-    """Return whether a number is, as in Flink, converted to the type of the elements."""
+    """Return whether a value is, as in Flink, converted to the type of the elements."""
+    if isinstance(given, VarCharType) and isinstance(element, CharType):
+        return False
     if not isinstance(given, NumericType) or not isinstance(element, NumericType):
         return True
     if isinstance(element, DecimalType):
-        return is_decimal_exact(given)
+        return True
     kind = common_type([element, given], widest=True)
     return kind is not None and same_type(kind, element)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import math
 import re
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 from urllib.parse import quote_plus, unquote_plus
 
@@ -26,6 +27,7 @@ from headrace.sql.functions.rules import (
     some_bytes,
     takes,
 )
+from headrace.sql.functions.text_formats import EXACT, java_double
 from headrace.sql.types import BIGINT, BYTES, STRING, ArrayType, CharType, MapType, VarCharType
 
 
@@ -128,7 +130,7 @@ _FORMAT = re.compile(r"%(?:(\d+)\$)?([-#+ 0,(]*)(\d+)?(?:\.(\d+))?([a-zA-Z%])")
 
 
 def _printf(pattern: str | None, *values: Any) -> str | None:
-    """Return a text as Java's String.format makes it."""
+    """Return a text as Java's String.format makes it; None: the values do not fit the format."""
     if pattern is None:
         return None
     position = 0
@@ -143,30 +145,35 @@ def _printf(pattern: str | None, *values: Any) -> str | None:
         else:
             place = int(index) - 1
         if place >= len(values):
-            raise SqlError(f"PRINTF has no value for {match[0]!r}")
+            raise ValueError(f"there is no value for {match[0]!r}")
         return _formatted(values[place], flags, int(width or 0), precision, letter)
 
-    return _FORMAT.sub(part, pattern)
+    try:
+        return _FORMAT.sub(part, pattern)
+    except (ValueError, TypeError):
+        return None
 
 
 def _formatted(value: Any, flags: str, width: int, precision: str | None, letter: str) -> str:
-    from headrace.sql.functions.text_formats import java_double
-
     if value is None:
         return _padded("null"[: int(precision)] if precision else "null", flags, width)
     match letter:
+        case "d" | "x" | "X" | "o" if isinstance(value, bool | float | Decimal):
+            raise ValueError(f"%{letter} needs an integer")
+        case "f" | "e" if not isinstance(value, float):
+            raise ValueError(f"%{letter} needs a DOUBLE")
         case "d":
             text = format(value, ",d" if "," in flags else "d")
         case "x" | "X" | "o":
             bits = 32 if -(1 << 31) <= value < 1 << 31 else 64
             text = format(value % (1 << bits), letter)
-        case "e" if isinstance(value, float):
+        case "f" | "e" if not math.isfinite(value):
+            text = java_double(value)
+        case "f":
+            rounded = _half_up(value, int(precision or 6))
+            text = format(rounded, ",f" if "," in flags else "f")
+        case "e":
             text = format(value, f".{precision or 6}e")
-        case "f" | "e":
-            text = format(
-                Decimal(repr(value)) if isinstance(value, float) else value,
-                f"{',' if ',' in flags else ''}.{precision or 6}{letter}",
-            )
         case "b":
             text = str(value).lower() if isinstance(value, bool) else "true"
         case "c":
@@ -187,6 +194,10 @@ def _formatted(value: Any, flags: str, width: int, precision: str | None, letter
     if "0" in flags and letter in "dfexXo":
         return text.zfill(width)
     return _padded(text, flags, width)
+
+
+def _half_up(value: float, digits: int) -> Decimal:
+    return Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, EXACT)
 
 
 def _padded(text: str, flags: str, width: int) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from headrace.errors import SqlError
 from headrace.sql.functions.function import Session
@@ -39,13 +39,15 @@ def from_local(value: Any, session: Session) -> Any:
     return in_zone(value, session.time_zone)
 
 
-def in_zone(value: Any, time_zone: str) -> Any:
-    """Return local times of a zone as moments."""
+def in_zone(
+    value: Any, time_zone: str, *, twice: Literal["earliest", "latest"] = "earliest"
+) -> Any:
+    """Return local times of a zone as moments; ``twice``: which one if a time occurs twice."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     unit = value.type.unit
-    found = pc.assume_timezone(value, time_zone, ambiguous="earliest", nonexistent="latest")
+    found = pc.assume_timezone(value, time_zone, ambiguous=twice, nonexistent="latest")
     back = pc.local_timestamp(found)
     moment = cast_arrow(found, pa.timestamp(unit, "UTC"))
     if pc.all(pc.equal(back, value)).as_py() in (True, None):

@@ -18,7 +18,6 @@ from headrace.sql.types import (
     STRING,
     ArrayType,
     BigIntType,
-    BinaryType,
     BooleanType,
     BytesType,
     CharacterType,
@@ -30,7 +29,6 @@ from headrace.sql.types import (
     SqlType,
     TimestampLtzType,
     TimestampType,
-    VarBinaryType,
     VarCharType,
 )
 
@@ -173,17 +171,13 @@ def same_as(position: int) -> Callable[[Sequence[SqlType]], SqlType]:
 
 
 def joined(types: Sequence[SqlType]) -> SqlType:
-    """Return the type of texts or bytes one after another: as long as all of them."""
+    """Return the type of texts one after another: as long as all of them."""
     length = 0
     for each in types:
-        assert isinstance(each, CharacterType | BytesType)
+        assert isinstance(each, CharacterType)
         length = min(length + each.length, MAX_LENGTH)
     if all(isinstance(each, CharType) for each in types):
         return CharType(length)
-    if all(isinstance(each, BinaryType) for each in types):
-        return BinaryType(length)
-    if isinstance(types[0], BytesType):
-        return VarBinaryType(length)
     return VarCharType(length)
 
 

@@ -13,10 +13,8 @@ from headrace.sql.functions.rules import (
     a_bigint,
     a_text,
     an_int,
-    first_of,
     joined,
     same_as,
-    some_bytes,
     takes,
     varying,
 )
@@ -29,12 +27,9 @@ from headrace.sql.types import (
 
 
 def _join(call: Call, arguments: Sequence[Any], session: Session) -> Any:
-    import pyarrow as pa
     import pyarrow.compute as pc
 
-    kind = arguments[0].type
-    separator = pa.scalar(b"" if pa.types.is_binary(kind) else "", kind)
-    return pc.binary_join_element_wise(*arguments, separator)
+    return pc.binary_join_element_wise(*arguments, "")
 
 
 def _length(call: Call, arguments: Sequence[Any], session: Session) -> Any:
@@ -173,7 +168,7 @@ _STRING_OF_TEXT = takes(a_text, gives=STRING, nulls=NULLABLE)
 FUNCTIONS = (
     table_row(
         "||",
-        first_of(takes(a_text, a_text, gives=joined), takes(some_bytes, some_bytes, gives=joined)),
+        takes(a_text, a_text, gives=joined),
         _join,
         "string1 || string2",
         "The second text after the first.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -34,6 +33,7 @@ from headrace.sql.functions.rules import (
     first_of,
     takes,
 )
+from headrace.sql.functions.time_zones import java_zone, zone_info
 from headrace.sql.types import (
     BIGINT,
     BOOLEAN,
@@ -141,6 +141,9 @@ def _to_timestamp_ltz(call: Call, arguments: Sequence[Any], session: Session) ->
     if precision not in (0, 3):
         raise SqlError(f"TO_TIMESTAMP_LTZ has precision 0 or 3, not {precision}")
     factor = 1000 if precision == 0 else 1
+    if pa.types.is_floating(first.type):
+        first = pc.multiply(cast_arrow(first, pa.float64()), float(factor))
+        factor = 1
     number = to_integer(first, pa.int64())
     low, high = -(-_FIRST_MS // factor), _LAST_MS // factor
     known = pc.and_(pc.greater_equal(number, low), pc.less_equal(number, high))
@@ -159,38 +162,13 @@ def _read_or_fail(text: str) -> int:
         ) from None
 
 
-def _zone(name: str) -> Any:
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise SqlError(f"there is no time zone {name!r}") from None
-
-
-_OFFSET = re.compile(r"GMT([+-])(\d{1,2})(?::?(\d{2}))?", re.ASCII)
-
-
-def _java_zone(name: str) -> str:
-    """Return the name of a time zone as Java's TimeZone reads it: an unknown one is UTC."""
-    offset = _OFFSET.fullmatch(name)
-    if offset is not None:
-        sign, hours, minutes = offset.groups()
-        return f"{sign}{int(hours):02d}:{minutes or '00'}"
-    try:
-        _zone(name)
-    except SqlError:
-        return "UTC"
-    return name
-
-
 def _in_named_zone(text: str, pattern: str, zone: str) -> datetime | None:
     ns = _or_null(_read)(text, pattern)
     if ns is None:
         return None
     import pyarrow as pa
 
-    _zone(zone)
+    zone_info(zone)
     local = pa.array([ns // 1_000_000], pa.timestamp("ms"))
     found: datetime = moments.in_zone(local, zone)[0].as_py()
     return found
@@ -202,8 +180,9 @@ def _convert_tz(text: str, source: str, target: str) -> str | None:
     ns = _or_null(read_strict)(text)
     if ns is None:
         return None
-    start, end = _java_zone(source), _java_zone(target)
-    moment = moments.in_zone(pa.array([ns // 1_000_000], pa.timestamp("ms")), start)
+    start, end = java_zone(source), java_zone(target)
+    stamp = pa.array([ns // 1_000_000], pa.timestamp("ms"))
+    moment = moments.in_zone(stamp, start, twice="latest")
     local = moments.to_local(moment, Session(time_zone=end))
     return date_formats.write(local.cast(pa.int64())[0].as_py() * 1_000_000, date_formats.DEFAULT)
 
@@ -225,7 +204,8 @@ def _unix_timestamp(call: Call, arguments: Sequence[Any], session: Session) -> A
         return date_formats.read_simple(text, pattern)
 
     local = _local_ms(arguments, read)
-    moment = cast_arrow(moments.from_local(local, session), pa.int64())
+    # As in Flink, a time that occurs twice is the later one.
+    moment = cast_arrow(moments.in_zone(local, session.time_zone, twice="latest"), pa.int64())
     seconds = moments.floor_divide(moment, 1000)
     given = arguments[0]
     for each in arguments[1:]:

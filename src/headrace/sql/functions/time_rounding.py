@@ -55,7 +55,7 @@ def _floor_or_ceil(ceil: bool) -> Any:
             return numbers(call, arguments, session)
         (value,), (unit,) = arguments, call.options
         kind = call.arguments[0].type
-        if ceil and isinstance(kind, TimestampType | TimestampLtzType):
+        if ceil and unit != "MILLISECOND" and isinstance(kind, TimestampType | TimestampLtzType):
             # As in Flink, less than a millisecond does not round up.
             value = moments.to_precision(value, 3, to_arrow(kind))
         if isinstance(kind, TimestampLtzType):
