@@ -188,11 +188,11 @@ def _in(call: Call, arguments: Sequence[Any], session: Session) -> Any:
 
     value, *choices = arguments
     constants = all(is_scalar(each) for each in choices)
-    one_by_one = not can_be_dictionary(value.type) or pa.types.is_floating(value.type)
-    if not constants or is_scalar(value) or one_by_one:
+    if not constants or is_scalar(value) or not can_be_dictionary(value.type):
         return reduce(pc.or_kleene, (compare("equal", value, each) for each in choices))
     known = [each.as_py() for each in choices if each.is_valid]
-    found = pc.is_in(value, pa.array(known, value.type))
+    equal = [each for each in known if each == each]  # NaN is equal to nothing
+    found = pc.is_in(value, pa.array(equal, value.type))
     if len(known) < len(choices):
         found = pc.if_else(found, True, pa.scalar(None, pa.bool_()))
     return pc.if_else(pc.is_valid(value), found, pa.scalar(None, pa.bool_()))
