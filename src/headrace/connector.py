@@ -650,9 +650,9 @@ class Sink(ABC):
 
     @property
     def commit_interval_ms(self) -> int | None:
-        """After how long a micro-batch without records is committed, if none comes with records.
+        """After how long (ms) a micro-batch is committed although no record came.
 
-        None: the sink has nothing to do then.
+        None: the sink needs no such commit.
         """
         return None
 

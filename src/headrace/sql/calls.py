@@ -94,7 +94,7 @@ def resolve_python_call(
 
 
 def unknown_function(name: str, others: Iterable[str] = ()) -> SqlValidationError:
-    """Return the error for a function that is not in the table, nor among ``others``."""
+    """Return the error for an unknown function; ``others``: more names that it may suggest."""
     if name in REFUSED:
         return SqlValidationError(f"the function {name} is not supported: {REFUSED[name]}")
     similar = near(name.upper(), others)

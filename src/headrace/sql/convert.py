@@ -71,7 +71,7 @@ class Converter:
     """
 
     other_functions: ClassVar[tuple[str, ...]] = ()
-    """The names of functions that are not in the table."""
+    """Names of functions beside those of the table, for suggestions."""
 
     def __init__(self, scope: Scope, functions: Functions | None = None) -> None:
         self.scope = scope
@@ -249,7 +249,9 @@ class Converter:
 
     def _row_in(self, values: list[Expression], *rows: list[Expression]) -> Expression:
         if any(len(row) != len(values) for row in rows):
-            raise SqlValidationError(f"IN compares rows of {len(values)} values with other ones")
+            raise SqlValidationError(
+                f"IN compares a row of {len(values)} values with rows of other lengths"
+            )
         equal = [
             resolve_call(
                 "AND", [resolve_call("=", [*pair]) for pair in zip(values, row, strict=True)]
@@ -445,8 +447,10 @@ def _what(node: exp.Expr) -> str:
 
 
 def _as_type_of(value: Expression, choice: Expression) -> Expression:
-    """Return an item of the list of IN as it is compared: as a value of another kind of type, it is
-    converted to the type on the left, as in Flink: ``10 IN (10.5)`` is true."""
+    """Convert an item of IN's list to the type on the left, if its type is of another kind.
+
+    So does Flink: ``10 IN (10.5)`` is true.
+    """
     wanted, given = value.type, choice.type
     texts = isinstance(wanted, CharacterType) and isinstance(given, CharacterType)
     if wanted.root == given.root or texts:

@@ -47,7 +47,7 @@ def add_place(error: HeadraceError, node: exp.Expr) -> None:
 
 @contextmanager
 def placed_at(node: exp.Expr) -> Iterator[None]:
-    """Say in the errors of planning that they are at a node, if they do not say where they are."""
+    """Give errors of planning the position of a node, if they have no position."""
     try:
         yield
     except PLACED as error:

@@ -140,7 +140,7 @@ class SqlShell:
     # Jobs
 
     def _watch(self, job: StartedJob) -> None:
-        """Have the failure of a job printed at once: others may run for ever."""
+        """Print the failure of a job as soon as it fails: other jobs may never end."""
         self._watches.append(CompletableFuture.run_in_thread(lambda: self._wait_for(job)))
 
     def wait_for_jobs(self) -> bool:

@@ -25,7 +25,7 @@ STATE_TTL: ConfigOption[int] = ConfigOption(
     ValueKind.DURATION,
     0,
     "How long the state of a key is kept after its last change, by processing time. 0: without end."
-    " The hint STATE_TTL sets it for the aggregations of one query.",
+    " The hint STATE_TTL sets it for the aggregations of one SELECT.",
 )
 EARLY_FIRE: ConfigOption[bool] = ConfigOption(
     "table.exec.emit.early-fire.enabled",
@@ -69,8 +69,8 @@ SOURCE_IDLE_TIMEOUT: ConfigOption[int] = ConfigOption(
     "table.exec.source.idle-timeout",
     ValueKind.DURATION,
     0,
-    "The watermarks of tables do not wait for a split without rows for this long; 0: they wait. The"
-    " option scan.watermark.idle-timeout of a table counts more.",
+    "The watermark of a table does not wait for a split that had no rows for this long. 0: it"
+    " always waits. A table's option scan.watermark.idle-timeout takes precedence.",
 )
 DYNAMIC_OPTIONS: ConfigOption[bool] = ConfigOption(
     "table.dynamic-table-options.enabled",

@@ -28,7 +28,7 @@ class Accumulator(Protocol):
         """Return the result, as a value of its Arrow type."""
 
     def watched(self, state: Any) -> Any:
-        """Return what an update of GROUP BY is given for if it differs, beside the result."""
+        """Return values beside the result: if they differ, GROUP BY gives an update, too."""
         return None
 
 

@@ -1,11 +1,11 @@
 """Rows that replace and delete the row of their key, as a changelog that says what changes.
 
-The last row of each key is kept. Its first row is an insert, each later one an update, a deletion
-gives the whole row that is deleted, and a row that is there already gives nothing. Rows before
-updates say nothing new: the row after the update replaces the one that is kept.
+The last row of each key is kept. The first row of a key is an insert, each later one an update. A
+deletion gives the whole row that is deleted. A row equal to the kept one gives nothing. Rows before
+updates are ignored: the row after the update replaces the kept one.
 
-With a time-to-live, a row that is there already is given again, as an update: so operators
-downstream keep their state as long. After its time a row is as one that never came.
+With a time-to-live, a row equal to the kept one is given again, as an update, so that operators
+downstream keep their state as long. An expired row counts as one that never came.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class RowAggregates:
         return [each.result(part) for each, part in zip(self._accumulators, state[1:], strict=True)]
 
     def compared(self, state: Sequence[Any]) -> list[Any]:
-        """Return the results of a state, and after them what an update is given for beside them."""
+        """Return the results and watched values of a state: if one differs, it is an update."""
         parts = [*zip(self._accumulators, state[1:], strict=True)]
         return [*self.results(state), *(each.watched(part) for each, part in parts)]
 

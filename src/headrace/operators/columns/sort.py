@@ -114,7 +114,7 @@ def _ranks(column: Any) -> Any:
 
 
 def _comparable(value: Any) -> tuple[Any, ...]:
-    """Return what compares as a value with parts does: by part; NULL is least, NaN greatest."""
+    """Return a sort key that compares values part by part; NULL is least, NaN greatest."""
     if value is None:
         return (0,)
     if isinstance(value, dict):

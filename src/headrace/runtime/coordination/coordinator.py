@@ -123,7 +123,7 @@ class Coordinator:
 
     @property
     def _pause_ms(self) -> float:
-        """After how long a micro-batch is planned although nothing is read."""
+        """After how long (ms) a micro-batch is planned although there is nothing to read."""
         job = self._job
         ticks_ms = job.settings.tick_ms if job.needs_ticks else math.inf
         return min(ticks_ms, math.inf if job.commit_interval_ms is None else job.commit_interval_ms)

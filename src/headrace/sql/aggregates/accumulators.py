@@ -174,7 +174,7 @@ class Distinct(Accumulator):
         return self.inner.result(state[0])
 
     def watched(self, state: list[Any]) -> Any:
-        """Return what an update is given for."""
+        """Return the watched values of the inner accumulator."""
         return self.inner.watched(state[0])
 
 
@@ -302,7 +302,7 @@ class Variance(Accumulator):
         return converted(found, self.type)
 
     def watched(self, state: Any) -> Any:
-        """Return what an update is given for: Flink computes the result from these."""
+        """Return what Flink computes the result from, and so gives an update for."""
         count, _, squares = state
         return count, squares
 

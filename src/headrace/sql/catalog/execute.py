@@ -119,7 +119,8 @@ def _check_named_once(query: exp.Expr) -> None:
     twice = next((each for each in names if each != "*" and names.count(each) > 1), None)
     if twice is not None:
         raise CatalogError(
-            f"two columns of the view have the name {quote_name(twice)}", hint="an alias: AS"
+            f"two columns of the view have the name {quote_name(twice)}",
+            hint="give one of them another name with AS",
         )
 
 

@@ -119,7 +119,7 @@ def _add(call: Call, arguments: Sequence[Any], session: Session, sign: int) -> A
 
 
 def _in_digits(moved: Any, kind: SqlType, session: Session) -> Any:
-    """Return a constant with the digits of its type: of columns, as in Flink, all digits stay."""
+    """Cut a constant to the digits of its type. Flink does this for constants, not for columns."""
     if isinstance(kind, TimeType):
         return moments.cut_time(moved, kind.precision)
     return moments.convert(moved, kind, kind, session) if isinstance(kind, Stamp) else moved

@@ -231,7 +231,7 @@ def _sinh(number: float) -> float:
 
 
 def _square_root(call: Call, arguments: Sequence[Any], session: Session) -> Any:
-    """Return, as Flink, the power of 0.5: of -0.0 it is 0.0."""
+    """Return the power of 0.5, as Flink does: 0.0 for -0.0."""
     import pyarrow.compute as pc
 
     return pc.power(arguments[0], 0.5)

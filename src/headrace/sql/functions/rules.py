@@ -171,7 +171,7 @@ def same_as(position: int) -> Callable[[Sequence[SqlType]], SqlType]:
 
 
 def joined(types: Sequence[SqlType]) -> SqlType:
-    """Return the type of texts one after another: as long as all of them."""
+    """Return the type of concatenated texts; its length is the sum of theirs."""
     length = 0
     for each in types:
         assert isinstance(each, CharacterType)

@@ -115,7 +115,7 @@ def _replace(call: Call, arguments: Sequence[Any], session: Session) -> Any:
 def translate(text: str | None, characters: str | None, replacements: str | None) -> str | None:
     """Return a text with characters replaced by those at the same position, or removed.
 
-    As in Flink, NULL as the characters or the replacements is as an empty text.
+    As in Flink, NULL for the characters or the replacements counts as an empty text.
     """
     if text is None or characters is None:
         return text

@@ -137,7 +137,7 @@ def names() -> tuple[str, ...]:
 def near(name: str, others: Iterable[str] = ()) -> list[str]:
     """Return names that a misspelled one, or one of another dialect, may stand for.
 
-    ``others``: names that are not in the table.
+    ``others``: names beside those of the table.
     """
     if name in ELSEWHERE:
         return [ELSEWHERE[name]]

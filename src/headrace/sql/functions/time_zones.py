@@ -36,7 +36,7 @@ _SHORT_NAMES = {
     "NST": "Pacific/Auckland",
     "PST": "America/Los_Angeles",
 }
-"""Short names of zones that Java has, and the database of time zones has not."""
+"""Short names of zones that Java knows and the database of time zones does not."""
 
 
 def java_zone(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Calls that, as in Flink, do not take a NULL without a type."""
+"""Calls that need a type for each NULL, as in Flink."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REFUSING = frozenset(
         *("ARRAY_CONCAT", "ARRAY_EXCEPT", "ARRAY_INTERSECT", "ARRAY_UNION"),
     )
 )
-"""The functions of which no argument is such a NULL."""
+"""Functions that refuse a NULL without a type as any argument."""
 
 
 def check_nulls(name: str, arguments: Sequence[Expression]) -> None:
@@ -46,5 +46,6 @@ def check_nulls(name: str, arguments: Sequence[Expression]) -> None:
         is_refused = name in _REFUSING and any(untyped)
     if is_refused:
         raise SqlValidationError(
-            f"{name} does not take a NULL without a type", hint="CAST(NULL AS INT) has a type"
+            f"{name} does not take a NULL without a type",
+            hint="give NULL a type, such as CAST(NULL AS INT)",
         )

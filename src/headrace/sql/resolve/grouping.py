@@ -147,8 +147,10 @@ class Grouping:
         self.sets = [self.sets[number] for number in order]
 
     def _places(self) -> dict[str, int]:
-        """Return the place of each key: in GROUP BY; or in the relation below projections, if all
-        its columns are read, or it computes them anyway."""
+        """Return a place for each key: that of its column in the relation below projections.
+
+        It is the place in GROUP BY if a key is computed, or if a table is not read whole.
+        """
         base, found = _below_projections(self.rel, [*self.inputs])
         places = dict(zip(self.inputs.values(), found, strict=True))
         stored = isinstance(base, Scan | StreamScan | Watermark)

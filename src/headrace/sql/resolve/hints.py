@@ -20,14 +20,14 @@ _OF_SELECT = (
     "SHUFFLE_HASH",
     "SHUFFLE_MERGE",
 )
-"""All but the first are about joins, and have no effect on a query without one."""
+"""All but the first are for joins, and have no effect on a query without joins."""
 
 
 def check_hints(node: exp.Select) -> None:
     """Check the hints after SELECT.
 
     Raises:
-        SqlValidationError: one does not exist, or stands elsewhere.
+        SqlValidationError: one does not exist, or belongs elsewhere.
     """
     hint = node.args.get("hint")
     _check(() if hint is None else hint.expressions, _OF_SELECT)
@@ -37,7 +37,7 @@ def table_options(hints: Iterable[exp.Expr]) -> dict[str, str]:
     """Return the options of hints after a table, such as ``OPTIONS('key' = 'value')``.
 
     Raises:
-        SqlValidationError: a hint does not exist, or stands elsewhere.
+        SqlValidationError: a hint does not exist, or belongs elsewhere.
     """
     given = [*hints]
     _check(given, _OF_TABLE)
@@ -55,11 +55,11 @@ def _check(hints: Iterable[exp.Expr], names: tuple[str, ...]) -> None:
 
 def _error(name: str, names: tuple[str, ...]) -> SqlValidationError:
     if name.upper() in _OF_TABLE:
-        problem, advice = "stands after the name of a table", f"FROM t /*+ {name}(…) */"
+        problem, advice = "must stand after the name of a table", f"FROM t /*+ {name}(…) */"
     elif name.upper() in _OF_SELECT:
-        problem, advice = "stands after SELECT", f"SELECT /*+ {name}(…) */"
+        problem, advice = "must stand after SELECT", f"SELECT /*+ {name}(…) */"
     else:
         near = get_close_matches(name.upper(), _OF_TABLE + _OF_SELECT, 1)
-        problem = f"does not exist; here may be {', '.join(names)}"
+        problem = f"does not exist; those that may stand here: {', '.join(names)}"
         advice = f"did you mean {near[0]}?" if near else ""
     return SqlValidationError(f"the hint {name} {problem}", hint=advice or None)

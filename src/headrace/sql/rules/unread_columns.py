@@ -32,7 +32,7 @@ Names = frozenset[str]
 
 
 def without_unread_columns(rel: Rel) -> Rel:
-    """Return the plan, with the same columns, without what is computed for none of them."""
+    """Return the plan without what none of its columns needs; the columns stay."""
     return _with(rel, _names(rel.columns))
 
 

@@ -16,7 +16,7 @@ from headrace.sql.rel import Columns
 
 @dataclass(frozen=True)
 class MetadataField:
-    """A column of a table, and the key of the connector's metadata that it has."""
+    """A metadata column of a table, and its key in the connector's metadata."""
 
     name: str
     key: str

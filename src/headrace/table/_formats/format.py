@@ -99,7 +99,7 @@ class TableFormat(ABC):
 
     @property
     def may_span_lines(self) -> bool:
-        """Whether a value in a file of lines may have several of them."""
+        """Whether a value in a file may have several lines."""
         return False
 
     def is_open(self, lines: bytes, opened: bool = False) -> bool:

@@ -1,7 +1,7 @@
 """The order in which Flink gives the entries of a map that it reads.
 
 It reads them into a hash table of Java, so the order is that of the hash codes of the keys: of
-MurmurHash3 (32 bits) over their UTF-8. A query sees it where it takes the map apart.
+MurmurHash3 (32 bits) over their UTF-8. A query sees the order where it takes the map apart.
 """
 
 from __future__ import annotations

@@ -121,7 +121,8 @@ def _map_text(kind: MapType | MultisetType) -> Text:
     def text(entries: Any) -> str:
         items = map_items(entries)
         if all(isinstance(each, str) for each, _ in items):
-            items = in_java_order(dict(items))  # a Java map of texts, unlike one that a query has
+            # Flink prints it from a Java map, whose order differs from the query's.
+            items = in_java_order(dict(items))
         return f"{{{', '.join(f'{key(k)}={value(v)}' for k, v in items)}}}"
 
     return text

@@ -45,7 +45,7 @@ class StartedJob:
 
     @property
     def has_name(self) -> bool:
-        """Whether no other job may have the name: it runs, or it has read all its input."""
+        """Whether the job keeps its name from others: it runs, or it has read all its input."""
         status = self.client.get_job_status().result()
         return status is JobStatus.FINISHED or not status.is_globally_terminal_state()
 
@@ -79,11 +79,11 @@ class StartedJobs:
         self._jobs[job.id] = job
 
     def free_name(self, name: str) -> str:
-        """Return the name, or ``name-2``, ``name-3``, …: of a checkpoint that no job here uses.
+        """Return the first of ``name``, ``name-2``, ``name-3``, … that no job of the session keeps.
 
-        A job that was stopped or that failed leaves its name to the next run, which goes on from
-        its checkpoint. One that runs, or that has read all its input, keeps it: the next run, as
-        in Flink, is a job of its own.
+        A job that runs, or that has read all its input, keeps its name and its checkpoint: the
+        next run is a new job, as in Flink. A job that was stopped, or that failed, does not: the
+        next run has its name, and continues from its checkpoint.
         """
         taken = {job.name for job in self._jobs.values() if self._has_name(job)}
         return next(each for each in _numbered(name) if each not in taken)

@@ -106,7 +106,7 @@ class TableStreams:
     def _source(self, scan: Scan) -> TableSource:
         found = self._sources.get(scan)
         if found is None:
-            watermark_options(scan)  # wrong ones are refused though nothing may read them
+            watermark_options(scan)  # wrong options are refused also in a table without a watermark
             options = with_current_names(scan.table[-1], dict(scan.options))
             connector = find_connector(options.pop("connector", None), scan.table[-1], options)
             request = TableRequest(

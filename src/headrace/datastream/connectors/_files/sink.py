@@ -75,7 +75,7 @@ class FileSink(Sink):
 
     @property
     def commit_interval_ms(self) -> int | None:
-        """Return how often files are checked that may be complete by their age, or by a pause."""
+        """Return how often (ms) to check for files that are complete by age or after a pause."""
         policy = self.rolling_policy
         if not isinstance(policy, DefaultRollingPolicy):
             return None

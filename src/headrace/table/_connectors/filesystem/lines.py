@@ -111,7 +111,7 @@ class TableLines(StreamFormat):
     def _starts(self, path: str, start: int, wanted: Sequence[int], extent: int) -> Iterator[int]:
         """Yield the first start of a value at or after each position.
 
-        At ``start`` a value begins. Where the next one does is only known from all lines between.
+        At ``start`` a value begins. Where the next one begins is only known from all lines between.
         """
         position, opened = start, False
         with open_lines(path) as file:

@@ -98,8 +98,8 @@ def parts_of(
         key = _with_subject(make_format(key_kind, table, of_key, options, "key."), options, "key")
         if not key.gives.kinds <= ChangelogMode.insert_only().kinds:
             raise SqlValidationError(
-                f"table {table!r}: {key.identifier!r} is not a format of keys, because it has"
-                " changes of its own"
+                f"table {table!r}: {key.identifier!r} is not a format of keys: its messages"
+                " are changes"
             )
     of_value = tuple(each for each in physical if each.name in value_columns)
     value = make_format(value_kind, table, of_value, options, value_prefix)

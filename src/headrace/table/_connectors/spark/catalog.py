@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TYPE = "spark"
 """The option ``type`` of CREATE CATALOG."""
 FILE_OPTION = "option."
-"""How the table's options begin that are those of Spark's writer."""
+"""The prefix of those options of a table that are for Spark's writer."""
 
 
 class SparkCatalog(Catalog):

@@ -11,7 +11,7 @@ from headrace.datastream.formats._csv.fields import CsvDialect
 
 _LINE_FEED, _CARRIAGE_RETURN = b"\n\r"
 _SHORT = 1 << 10
-"""Fewer bytes are looked at faster by a pattern than by numpy."""
+"""For fewer bytes a pattern is faster than numpy."""
 
 
 class QuotedCsvColumns(CsvColumns):

@@ -223,7 +223,7 @@ class KafkaReader(SplitReader):
         return JobError(
             f"planned records of Kafka no longer exist: {reason}",
             where={**_error_location(split), "offsets": f"{cursor.at} to {end}", **begin},
-            hint="on_missing_offsets('earliest') or ('latest') goes on with what is there" + IN_SQL,
+            hint="on_missing_offsets('earliest') or ('latest') skips what is gone" + IN_SQL,
         )
 
     def _get_cursor(self, split: Split, start: int) -> Cursor:
@@ -296,7 +296,7 @@ class _TopicGone(Exception):
         return JobError(
             f"the topic {split.topic!r} {self.what}: records that were planned are lost",
             where={**_error_location(split), "next offset": str(self.at)},
-            hint="on_changed_topic('earliest') or ('latest') goes on with what is there" + IN_SQL,
+            hint="on_changed_topic('earliest') or ('latest') goes on without them" + IN_SQL,
         )
 
 
