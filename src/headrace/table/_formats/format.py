@@ -103,10 +103,7 @@ class TableFormat(ABC):
         return False
 
     def is_open(self, lines: bytes, opened: bool = False) -> bool:
-        """Return whether a value goes on after some lines.
-
-        ``opened``: whether one goes on from the lines before.
-        """
+        """Return whether the lines end inside a value; ``opened``: they begin in one."""
         return False
 
     @abstractmethod

@@ -35,7 +35,7 @@ class RowsBuilder:
             self._kinds.append(kind)
 
     def bad(self, index: int, reason: str) -> None:
-        """Add a value that cannot be decoded; its rows are removed again, if it is not ignored."""
+        """Count a value that cannot be decoded, if errors are ignored; else remove its rows."""
         if self._ignores:
             self._skipped += 1
             return

@@ -68,10 +68,7 @@ class QuotedFields:
         self._begins = re.compile((begins + pair + comment).encode(), re.DOTALL)
 
     def is_open(self, lines: bytes, opened: bool = False) -> bool:
-        """Return whether a quoted field goes on after some lines.
-
-        ``opened``: whether one goes on from the lines before.
-        """
+        """Return whether the lines end inside a quoted field; ``opened``: they begin in one."""
         at = 0
         if opened:
             end = self._end_of_open(lines)
@@ -83,7 +80,7 @@ class QuotedFields:
         return any(found["end"] == b"" for found in self._begins.finditer(lines, at))
 
     def span_lines(self, block: bytes) -> bool:
-        """Return whether a quoted field has a line end."""
+        """Return whether a quoted field of the block contains a line end."""
         if self._mark not in block or self._are_whole(block):
             return False
         return any(
@@ -109,7 +106,7 @@ class QuotedFields:
         return found
 
     def _end_of_open(self, lines: bytes) -> int | None:
-        """Return where a field ends that began in the lines before; None: it does not."""
+        """Return the end of the field that began in the lines before; None: it ends later."""
         if self._mark not in lines:
             return None
         found = self._rest.match(lines)
