@@ -88,7 +88,7 @@ def line_runs(
         lines = file.readlines(hint) if hint else [line for line in (file.readline(),) if line]
         if not lines:
             if end is not None:
-                raise _shorter(file, position, end)
+                raise shorter(file, position, end)
             return
         after = position + sum(map(len, lines))
         if extent is not None and after > extent:
@@ -103,7 +103,7 @@ def line_blocks(file: IO[bytes], start: int, end: int, extent: int) -> Iterator[
     while position < end:
         block = file.read(min(BLOCK_BYTES, end - position))
         if not block:
-            raise _shorter(file, position, end)
+            raise shorter(file, position, end)
         if not block.endswith(b"\n"):
             block += file.readline()
         after = position + len(block)
@@ -111,7 +111,8 @@ def line_blocks(file: IO[bytes], start: int, end: int, extent: int) -> Iterator[
         position = after
 
 
-def _shorter(file: IO[bytes], position: int, end: int) -> JobError:
+def shorter(file: IO[bytes], position: int, end: int) -> JobError:
+    """Return the error for a file that ends before ``end``, up to which it was listed."""
     return JobError(
         f"a file ends at byte {position}, and had at least {end} bytes when it was listed",
         where={"file": str(getattr(file, "name", ""))},

@@ -41,12 +41,12 @@ class CountsOfAll(ExpiringCounts):
         if not self._there and sign < 0:
             return ()  # it never came, or has expired
         self.changed = True
-        before = max(self._copies(*self._counts), 0) if self._there else 0
+        before = self._copies(*self._counts) if self._there else 0
         self._counts[0 if left else 1] += sign
         self._there = sum(self._counts) > 0
         if not self._there:
             self._counts = [0, 0]
-        after = max(self._copies(*self._counts), 0)
+        after = self._copies(*self._counts)
         if before == after:
             return (-1, 1) if after else ()
         return [1 if after > before else -1] * abs(after - before)

@@ -42,7 +42,7 @@ def copies(kind: SetKind, counted: bool, left: int, right: int) -> int:
     ``counted``: ALL; otherwise a row is given once.
     """
     if kind == "INTERSECT":
-        found = min(left, right)
+        found = max(min(left, right), 0)  # with a time-to-live, a number may be negative
     elif counted:
         found = max(left - right, 0)
     else:

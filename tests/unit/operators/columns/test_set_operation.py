@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
 import pyarrow as pa
 import pytest
 
 from headrace.common.types import RowKind, row_of
-from headrace.operators.columns.expiring_counts import CountsOfDistinct
-from headrace.operators.columns.set_operation import SetKind, SetOperationSpec
+from headrace.operators.columns.expiring_counts import CountsOfAll, CountsOfDistinct
+from headrace.operators.columns.set_operation import SetKind, SetOperationSpec, copies
 from headrace.testing import KeyedHarness
 
 TTL_MS = 2_000
@@ -64,7 +65,7 @@ def test_state_expires_as_in_flink(
 
 
 @pytest.mark.parametrize(
-    ("operation", "script", "copies"),
+    ("operation", "script", "numbers"),
     [
         ("INTERSECT", SIDES, [0, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 3]),
         ("EXCEPT", SIDES, [1, 0, 1, 2, 1, 0, 0, 1, 1, 1, 2, 1]),
@@ -72,14 +73,21 @@ def test_state_expires_as_in_flink(
     ],
 )
 def test_copies_of_all_are_those_of_flink(
-    operation: SetKind, script: list[str], copies: list[int]
+    operation: SetKind, script: list[str], numbers: list[int]
 ) -> None:
     """Flink gives all copies again with each change; their number after it is the same."""
     given = changes(operation, True, script)
     totals = [
         sum(each.count("+") - each.count("-") for each in given[: n + 1]) for n in range(len(given))
     ]
-    assert totals == copies
+    assert totals == numbers
+
+
+def test_the_time_may_end_when_more_was_taken_back_than_added() -> None:
+    """The counts of Flink's ALL may be negative, and no result has fewer than no copies."""
+    assert copies("INTERSECT", True, -1, 3) == copies("INTERSECT", True, 0, 3) == 0
+    counts = CountsOfAll((-1, 3), partial(copies, "INTERSECT", True))
+    assert [*counts.take(True, 1)] == [] and [*counts.take(True, 1)] == [1]
 
 
 def test_counts_without_times_have_that_of_their_last_change() -> None:

@@ -66,6 +66,7 @@ def test_a_quoted_field_goes_on(lines: bytes, opened: bool, is_open: bool) -> No
 def test_other_dialects() -> None:
     assert not fields(escape="\\").is_open(b'1,"a\\""\n')
     assert fields(escape="\\").is_open(b'1,"a\\"\n')
+    assert fields(escape="\\").is_open(b"x\n" * 1000 + b'"a\\",","\n')
     assert fields(quote="«", delimiter=";").is_open("1;«é\n".encode())
     assert not fields(quote="«", delimiter=";").is_open("1;«é«;,«x\n".encode())
     assert not QuotedFields(CsvDialect(), comments=True).is_open(b' # x,"y\n')

@@ -18,6 +18,7 @@ from headrace.datastream.formats._lines import (
     line_blocks,
     line_runs,
     open_lines,
+    shorter,
 )
 from headrace.table._connectors.chunks import as_rows, chunks_of
 from headrace.table._connectors.filesystem.file_columns import FileColumns
@@ -96,7 +97,7 @@ class TableLines(StreamFormat):
             yield began, b"".join(waiting)
 
     def align(self, path: str, position: int, extent: int, start: int = 0) -> int:
-        if not self.format.may_span_lines:
+        if not self.format.may_span_lines or position >= extent:
             return super().align(path, position, extent, start)
         (found,) = self._starts(path, start, [position], extent)
         return found
@@ -123,6 +124,8 @@ class TableLines(StreamFormat):
                 file.seek(position)
                 while opened and position < extent:
                     line = file.readline()
+                    if not line:
+                        raise shorter(file, position, extent)
                     opened = self.format.is_open(line, opened)
                     position += len(line)
                 yield min(position, extent)
@@ -130,17 +133,22 @@ class TableLines(StreamFormat):
 
 @dataclass
 class _BadLines:
-    """Finds a bad line of a block, and its position."""
+    """Finds the bad lines of a block, in ascending order, and their positions."""
 
     path: str
     position: int
     block: bytes
+    _index: int = 0
+    """The last line that was found."""
+    _at: int = 0
+    """Where it begins in the block."""
 
     def __call__(self, index: int, reason: str) -> BadRecord:
-        at = 0
-        for _ in range(index):
-            at = self.block.index(b"\n", at) + 1
-        line = split_lines(self.block[at:].partition(b"\n")[0] + b"\n")[0]
+        for _ in range(index - self._index):
+            self._at = self.block.index(b"\n", self._at) + 1
+        self._index, at = index, self._at
+        end = self.block.find(b"\n", at)
+        (line,) = split_lines(self.block[at : end if end >= 0 else None] + b"\n")
         return BadRecord(line, reason, self.path, self.position + at)
 
 

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.datastream.connectors._kafka.client.consumer import Clients
 from headrace.datastream.connectors._kafka.sink.producers import Producers
-from headrace.datastream.connectors._kafka.source.offset_policies import Policy
 from headrace.datastream.connectors._kafka.source.offsets import KafkaOffsetsInitializer
 from headrace.errors import SqlValidationError
 from headrace.table._connectors.connector import Connector, TableRequest, TableSink, TableSource
@@ -21,6 +20,7 @@ from headrace.table._connectors.kafka.options import (
     TOPIC,
     UPSERT_OPTIONS,
     guarantee_of,
+    missing_offsets_policy,
     properties_of,
     starting_offsets,
     stopping_offsets,
@@ -59,17 +59,17 @@ class KafkaConnector(Connector):
         options, parts = self._parts(request)
         topics, pattern = _topics(request.name, options)
         properties = _properties(request)
+        policy = missing_offsets_policy(request.name, properties)
         starting = (
             KafkaOffsetsInitializer.earliest()
             if self.upserts
             else starting_offsets(request.name, options, topics, properties)
         )
-        reset = properties.pop("auto.offset.reset", None)
         interval_ms = options[DISCOVERY.key]
         properties.setdefault("partition.discovery.interval.ms", str(interval_ms))
-        policy: Policy = reset if reset in ("earliest", "latest") else "fail"
         mode = ChangelogMode.upsert() if self.upserts else parts.value.gives
         stopping = stopping_offsets(request.name, options, topics, properties)
+        properties.pop("auto.offset.reset", None)
         source = TableKafkaSource(
             topics=topics,
             topic_pattern=pattern,

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.common._options.values import ValueKind
 from headrace.connector import DeliveryGuarantee
+from headrace.datastream.connectors._kafka.source.offset_policies import Policy
 from headrace.datastream.connectors._kafka.source.offsets import (
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
@@ -75,7 +76,7 @@ KAFKA_OPTIONS = (
 )
 UPSERT_OPTIONS = (*_BOTH, *_BOUNDS, *_SINK, FLUSH_ROWS, FLUSH_INTERVAL)
 
-_RESETS = {
+_RESETS: dict[object, KafkaOffsetResetStrategy] = {
     None: KafkaOffsetResetStrategy.NONE,
     "none": KafkaOffsetResetStrategy.NONE,
     "earliest": KafkaOffsetResetStrategy.EARLIEST,
@@ -107,13 +108,28 @@ def guarantee_of(table: str, options: Mapping[str, Any]) -> DeliveryGuarantee:
     return found
 
 
+def missing_offsets_policy(table: str, properties: Mapping[str, object]) -> Policy:
+    """Return what happens to records that are gone, by ``auto.offset.reset``.
+
+    Raises:
+        SqlValidationError: the property has another value than Kafka's.
+    """
+    reset = properties.get("auto.offset.reset")
+    if reset not in _RESETS:
+        raise SqlValidationError(
+            f"table {table!r}: properties.auto.offset.reset is {reset!r}, but must be"
+            " earliest, latest or none"
+        )
+    return "earliest" if reset == "earliest" else "latest" if reset == "latest" else "fail"
+
+
 def starting_offsets(
     table: str,
     options: Mapping[str, Any],
     topics: tuple[str, ...],
     properties: Mapping[str, object],
 ) -> KafkaOffsetsInitializer:
-    """Return where reading begins."""
+    """Return where reading begins; ``auto.offset.reset`` is one of Kafka's."""
     mode = options[STARTUP.key]
     if mode == "earliest-offset":
         return KafkaOffsetsInitializer.earliest()
@@ -121,13 +137,8 @@ def starting_offsets(
         return KafkaOffsetsInitializer.latest()
     if mode == "group-offsets":
         _check_group(table, STARTUP, properties)
-        reset = properties.get("auto.offset.reset")
-        if reset not in _RESETS:
-            raise SqlValidationError(
-                f"table {table!r}: properties.auto.offset.reset is {reset!r}, but must be"
-                " earliest, latest or none"
-            )
-        return KafkaOffsetsInitializer.committed_offsets(_RESETS[reset])
+        reset = _RESETS[properties.get("auto.offset.reset")]
+        return KafkaOffsetsInitializer.committed_offsets(reset)
     return _given_offsets(table, options, mode, topics, STARTUP, STARTUP_TIME, STARTUP_OFFSETS)
 
 

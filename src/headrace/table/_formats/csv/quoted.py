@@ -114,7 +114,7 @@ class QuotedFields:
         return None if found["end"] == b"" else found.end()
 
     def _are_whole(self, lines: bytes) -> bool:
-        if len(lines) < _SHORT or self._mark != b'"':
+        if len(lines) < _SHORT or self._mark != b'"' or self._dialect.escape is not None:
             return False
         return quotes_whole_fields(lines, self._dialect.delimiter)
 

@@ -125,6 +125,17 @@ def test_the_reset_of_offsets_says_what_happens_to_records_that_are_gone(
     assert (made.on_missing_offsets, made.on_changed_topic) == (policy, policy)
 
 
+def test_a_reset_of_offsets_that_kafka_does_not_have_is_refused() -> None:
+    for mode in ("earliest-offset", "group-offsets"):
+        options = JSON | {
+            "scan.startup.mode": mode,
+            "properties.group.id": "g",
+            "properties.auto.offset.reset": "earlist",
+        }
+        with pytest.raises(SqlValidationError, match="'earlist', but must be earliest"):
+            KafkaConnector(CLIENTS).source(TableRequest("t", TWO, options))
+
+
 def test_event_time_is_not_the_timestamp_of_a_message() -> None:
     options, row = TO | {"format": "json"}, row_of(("a", "b"), [1, "x"])
     sink: Any = KafkaConnector().sink(TableRequest("t", TWO, options)).sink
