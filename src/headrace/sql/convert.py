@@ -453,6 +453,6 @@ def _as_type_of(value: Expression, choice: Expression) -> Expression:
     """
     wanted, given = value.type, choice.type
     texts = isinstance(wanted, CharacterType) and isinstance(given, CharacterType)
-    if wanted.root == given.root or texts:
+    if wanted.root == given.root or texts or isinstance(wanted, NullType):
         return choice
     return cast(choice, wanted.with_nullable(given.nullable))

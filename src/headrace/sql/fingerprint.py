@@ -3,7 +3,7 @@
 It is the id of an operator with state in savepoints. So it does not depend on what does not change
 the state: names of columns, views and subqueries, columns that are not read, successive
 projections, the order of conditions, delays of watermarks, and options of tables that do not change
-what is read.
+what is read. It does depend on the form in which an aggregate function keeps its state.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from headrace.sql.aggregates.table import find_aggregate
 from headrace.sql.expressions import Call, ColumnRef, Expression, Literal, PythonCall
 from headrace.sql.rel import (
     Aggregate,
@@ -288,7 +289,7 @@ class Fingerprints:
         return [
             _call(
                 f"{each.function} {each.distinct} {each.options} {each.row_names} {each.type}"
-                f"{self._zone_of(each, types)}",
+                f"{self._zone_of(each, types)}{_state_form(each)}",
                 [
                     *below.of(each.arguments),
                     "" if each.filter is None else _call("filter", [below.columns[each.filter]]),
@@ -302,6 +303,13 @@ class Fingerprints:
         kinds = [*(types[name] for name in call.arguments), call.type]
         zoned = call.python is not None and any(map(has_moment, kinds))
         return f" in {self._time_zone}" if zoned else ""
+
+
+def _state_form(call: AggregateCall) -> str:
+    """Return which form the state of a built-in function has, if it had another one before."""
+    function = None if call.python else find_aggregate(call.function)
+    form = 1 if function is None else function.state_form
+    return "" if form == 1 else f" in form {form}"
 
 
 def _all_columns(rows: _Rows, columns: Columns) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
+from headrace.sql.aggregates.table import AGGREGATES
 from headrace.sql.expressions import ColumnRef, Expression
 from headrace.sql.fingerprint import Fingerprints
+from headrace.sql.python_function import Implementation, PythonFunction
 from headrace.sql.rel import (
     Aggregate,
     AggregateCall,
@@ -100,6 +103,33 @@ def test_what_is_aggregated_counts() -> None:
     assert len({operator(Aggregate(SCAN, ("k",), (each,))) for each in calls}) == len(calls)
     named = AggregateCall("m", "COUNT", (), BIGINT)
     assert operator(Aggregate(SCAN, ("k",), (named,), ttl_ms=5)) == operator(counted(SCAN, "k"))
+
+
+def test_the_form_of_the_state_of_an_aggregate_function_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So that state in another form is not read."""
+
+    def of(call: AggregateCall) -> str:
+        return operator(Aggregate(SCAN, ("k",), (call,)))
+
+    names = ("STDDEV_POP", "VAR_SAMP", "SUM")
+    calls = {each: AggregateCall("n", each, ("a",), INT) for each in names}
+    before = {name: of(call) for name, call in calls.items()}
+    for name in ("STDDEV_POP", "SUM"):
+        row = replace(AGGREGATES[name], state_form=AGGREGATES[name].state_form + 1)
+        monkeypatch.setitem(AGGREGATES, name, row)
+    assert [of(calls[each]) == before[each] for each in names] == [False, True, False]
+    of_user = PythonFunction("SUM", "aggregate", None, INT, True, cast(Implementation, None))
+    users = replace(calls["SUM"], python=of_user)
+    changed = of(users)
+    monkeypatch.undo()
+    assert of(users) == changed
+
+
+def test_the_states_of_variances_have_another_form_than_their_sums_had() -> None:
+    forms = {name: each.state_form for name, each in AGGREGATES.items() if each.state_form > 1}
+    assert forms == dict.fromkeys(("STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP"), 2)
 
 
 def test_a_table_may_get_columns_but_reads_the_same() -> None:

@@ -69,6 +69,7 @@ T = "(VALUES (1, 'a'), (2, 'b'), (2, 'b'), (CAST(NULL AS INT), 'c')) AS t(n, s)"
         (f"SELECT s FROM {T} ORDER BY n + 1 NULLS LAST, s DESC LIMIT 1 OFFSET 3", [("c",)]),
         ("SELECT 1 IN (SELECT 1), 2 > ALL (SELECT 1), EXISTS (SELECT 1)", [(True, True, True)]),
         ("SELECT (SELECT 1 FROM (VALUES (1)) AS v(x) WHERE x > 1)", [(None,)]),
+        ("SELECT NULL IN (1, 2), 10 IN (10.5), NULL NOT IN (1)", [(None, True, None)]),
         ("SELECT (1, 2) IN ((1, 3), (1, 2)), (1, 2) IN (SELECT 1, 3)", [(True, False)]),
     ],
 )

@@ -57,6 +57,8 @@ class AggregateFunction:
     """Whether a stream refuses it, as Flink does."""
     may_lack: bool = False
     """Whether a group with values may have no result."""
+    state_form: int = 1
+    """Counts the forms of the accumulator's state: a change of the form adds 1."""
     needs_no_group: bool = False
     """Whether the type has no NULL without GROUP BY, too, if the arguments have none."""
     python: PythonFunction | None = None
@@ -233,6 +235,7 @@ _ROWS = (
         ("STDDEV_POP(number)",),
         "The standard deviation of a population.",
         example=("STDDEV_POP(CAST(n AS DOUBLE))", "0.4714045207910317"),
+        state_form=2,
     ),
     AggregateFunction(
         "STDDEV_SAMP",
@@ -241,6 +244,7 @@ _ROWS = (
         ("STDDEV_SAMP(number)", "STDDEV(number)"),
         "The standard deviation of a sample; NULL of a single number.",
         example=("STDDEV_SAMP(CAST(n AS DOUBLE))", "0.5773502691896257"),
+        state_form=2,
         may_lack=True,
     ),
     AggregateFunction(
@@ -250,6 +254,7 @@ _ROWS = (
         ("VAR_POP(number)",),
         "The variance of a population.",
         example=("VAR_POP(CAST(n AS DOUBLE))", "0.2222222222222222"),
+        state_form=2,
     ),
     AggregateFunction(
         "VAR_SAMP",
@@ -258,6 +263,7 @@ _ROWS = (
         ("VAR_SAMP(number)", "VARIANCE(number)"),
         "The variance of a sample; NULL of a single number.",
         example=("VAR_SAMP(CAST(n AS DOUBLE))", "0.3333333333333333"),
+        state_form=2,
         may_lack=True,
     ),
     AggregateFunction(

@@ -1,16 +1,11 @@
-"""Digests, encodings, URLs, formatted texts, texts as collections."""
+"""Digests, encodings, texts as collections."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import hashlib
-import math
-import re
 from collections.abc import Callable, Sequence
-from decimal import ROUND_HALF_UP, Decimal
-from typing import Any
-from urllib.parse import quote_plus, unquote_plus
 
 from headrace.errors import SqlError
 from headrace.sql.expressions import Expression
@@ -19,16 +14,13 @@ from headrace.sql.functions.kernels import python
 from headrace.sql.functions.patterns import java_regex
 from headrace.sql.functions.rules import (
     NULLABLE,
-    a_bigint,
     a_text,
     an_int,
-    anything,
     first_of,
     some_bytes,
     takes,
 )
-from headrace.sql.functions.text_formats import EXACT, java_double
-from headrace.sql.types import BIGINT, BYTES, STRING, ArrayType, CharType, MapType, VarCharType
+from headrace.sql.types import BYTES, STRING, ArrayType, CharType, MapType, VarCharType
 
 
 def _bytes_of(value: str | bytes) -> bytes:
@@ -89,121 +81,6 @@ def _from_base64(value: str | bytes) -> str:
         raise SqlError(f"{value!r} is not a text in base 64") from None
 
 
-def _url_encode(text: str) -> str:
-    return quote_plus(text, safe="*").replace("~", "%7E")
-
-
-def _url_decode(text: str) -> str | None:
-    if re.search(r"%(?![0-9A-Fa-f]{2})", text):
-        return None
-    return unquote_plus(text, errors="replace")
-
-
-_URL = re.compile(
-    r"(?P<PROTOCOL>[A-Za-z][A-Za-z0-9+.-]*):(?://(?P<AUTHORITY>[^/?#]*))?"
-    r"(?P<FILE>(?P<PATH>[^?#]*)(?:\?(?P<QUERY>[^#]*))?)(?:#(?P<REF>.*))?",
-    re.DOTALL,
-)
-
-
-def _parse_url(url: str, part: str, key: str | None = None) -> str | None:
-    found = _URL.fullmatch(url)
-    if found is None or (key is not None and part != "QUERY"):
-        return None
-    user, _, address = (found["AUTHORITY"] or "").rpartition("@")
-    match part:
-        case "HOST":
-            return re.sub(r":\d*$", "", address) or None
-        case "USERINFO":
-            return user or None
-        case "PROTOCOL" | "AUTHORITY" | "FILE" | "PATH" | "REF":
-            return found[part]
-        case "QUERY" if key is None:
-            return found[part]
-        case "QUERY":
-            pairs = re.search(rf"(?:^|&){re.escape(key or '')}=([^&]*)", found["QUERY"] or "")
-            return None if pairs is None else pairs[1]
-    return None
-
-
-_FORMAT = re.compile(r"%(?:(\d+)\$)?([-#+ 0,(]*)(\d+)?(?:\.(\d+))?([a-zA-Z%])")
-
-
-def _printf(pattern: str | None, *values: Any) -> str | None:
-    """Return a text as Java's String.format makes it; None: the values do not fit the format."""
-    if pattern is None:
-        return None
-    position = 0
-
-    def part(match: re.Match[str]) -> str:
-        nonlocal position
-        index, flags, width, precision, letter = match.groups()
-        if letter in "n%":
-            return "\n" if letter == "n" else "%".rjust(int(width or 0))
-        if index is None:
-            place, position = position, position + 1
-        else:
-            place = int(index) - 1
-        if place >= len(values):
-            raise ValueError(f"there is no value for {match[0]!r}")
-        return _formatted(values[place], flags, int(width or 0), precision, letter)
-
-    try:
-        return _FORMAT.sub(part, pattern)
-    except (ValueError, TypeError):
-        return None
-
-
-def _formatted(value: Any, flags: str, width: int, precision: str | None, letter: str) -> str:
-    if value is None:
-        return _padded("null"[: int(precision)] if precision else "null", flags, width)
-    match letter:
-        case "d" | "x" | "X" | "o" if isinstance(value, bool | float | Decimal):
-            raise ValueError(f"%{letter} needs an integer")
-        case "f" | "e" if not isinstance(value, float):
-            raise ValueError(f"%{letter} needs a DOUBLE")
-        case "d":
-            text = format(value, ",d" if "," in flags else "d")
-        case "x" | "X" | "o":
-            bits = 32 if -(1 << 31) <= value < 1 << 31 else 64
-            text = format(value % (1 << bits), letter)
-        case "f" | "e" if not math.isfinite(value):
-            text = java_double(value)
-        case "f":
-            rounded = _half_up(value, int(precision or 6))
-            text = format(rounded, ",f" if "," in flags else "f")
-        case "e":
-            text = format(value, f".{precision or 6}e")
-        case "b":
-            text = str(value).lower() if isinstance(value, bool) else "true"
-        case "c":
-            text = chr(value) if isinstance(value, int) else str(value)
-        case "s" | "S":
-            text = java_double(value) if isinstance(value, float) else str(value)
-            if isinstance(value, bool):
-                text = text.lower()
-            text = text[: int(precision)] if precision else text
-            text = text.upper() if letter == "S" else text
-        case _:
-            raise SqlError(f"PRINTF does not support %{letter}")
-    numeric = letter in "dfe"
-    if numeric and "+" in flags and not text.startswith("-"):
-        text = "+" + text
-    if numeric and "(" in flags and text.startswith("-"):
-        text = f"({text[1:]})"
-    if "0" in flags and letter in "dfexXo":
-        return text.zfill(width)
-    return _padded(text, flags, width)
-
-
-def _half_up(value: float, digits: int) -> Decimal:
-    return Decimal(repr(value)).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, EXACT)
-
-
-def _padded(text: str, flags: str, width: int) -> str:
-    return text.ljust(width) if "-" in flags else text.rjust(width)
-
-
 def _split(text: str | None, separator: str | None) -> list[str] | None:
     if text is None or separator is None:
         return None
@@ -231,25 +108,6 @@ def _text_or_bytes(arguments: Sequence[Expression], options: Sequence[str]) -> S
     return takes(a_text, gives=STRING)(arguments, options) or takes(some_bytes, gives=STRING)(
         arguments, options
     )
-
-
-def _inet_aton(text: str) -> int | None:
-    parts = text.split(".")
-    if not 1 <= len(parts) <= 4 or not all(re.fullmatch("[0-9]{1,10}", each) for each in parts):
-        return None
-    *first, last = map(int, parts)
-    if any(each > 255 for each in (*first, last)):
-        return None
-    number = 0
-    for each in first:
-        number = number << 8 | each
-    return number << 8 * (4 - len(first)) | last
-
-
-def _inet_ntoa(number: int) -> str | None:
-    if not 0 <= number < 1 << 32:
-        return None
-    return ".".join(str(number >> bits & 255) for bits in (24, 16, 8, 0))
 
 
 _TEXT_MAP = MapType(STRING, STRING)
@@ -328,56 +186,6 @@ FUNCTIONS = (
         ("FROM_BASE64(string)", "FROM_BASE64(bytes)"),
         "The text, in UTF-8, of base 64.",
         (("FROM_BASE64('aGVsbG8=')", "hello"),),
-        can_fail=True,
-    ),
-    table_row(
-        "URL_ENCODE",
-        takes(a_text, gives=STRING, nulls=NULLABLE),
-        python(_url_encode),
-        "URL_ENCODE(string)",
-        "The text as a part of a URL.",
-        ("URL_ENCODE('a b')", "a+b"),
-    ),
-    table_row(
-        "URL_DECODE",
-        takes(a_text, gives=STRING, nulls=NULLABLE),
-        python(_url_decode),
-        "URL_DECODE(string)",
-        "The decoded text of a part of a URL; NULL if it is not valid.",
-        ("URL_DECODE('a+b')", "a b"),
-    ),
-    table_row(
-        "PARSE_URL",
-        takes(a_text, a_text, a_text, gives=STRING, nulls=NULLABLE, optional=1),
-        python(_parse_url),
-        "PARSE_URL(url, part [, key])",
-        "A part of a URL: HOST, PATH, QUERY (or its value of a key), REF, PROTOCOL, FILE, "
-        "AUTHORITY or USERINFO.",
-        ("PARSE_URL('http://a.org/p?k=v', 'QUERY', 'k')", "v"),
-    ),
-    table_row(
-        "INET_ATON",
-        takes(a_text, gives=BIGINT, nulls=NULLABLE),
-        python(_inet_aton),
-        "INET_ATON(string)",
-        "The number of an IPv4 address; NULL if the text is not one.",
-        ("INET_ATON('127.0.0.1')", "2130706433"),
-    ),
-    table_row(
-        "INET_NTOA",
-        takes(a_bigint, gives=STRING, nulls=NULLABLE),
-        python(_inet_ntoa),
-        "INET_NTOA(number)",
-        "The IPv4 address of a number; NULL if it has none.",
-        ("INET_NTOA(2130706433)", "127.0.0.1"),
-    ),
-    Function(
-        "PRINTF",
-        takes(a_text, anything, gives=STRING, nulls=NULLABLE, optional=1, repeated=True),
-        python(_printf, nulls=True),
-        ("PRINTF(format, value1, ...)",),
-        "The values in a format of Java's String.format.",
-        (("PRINTF('%s is %d', 'a', 1)", "a is 1"),),
         can_fail=True,
     ),
     table_row(

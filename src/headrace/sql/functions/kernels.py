@@ -46,7 +46,10 @@ def is_scalar(value: Any) -> bool:
 def map_values(
     function: Callable[..., Any], arguments: Sequence[Any], kind: Any, *, nulls: bool = False
 ) -> Any:
-    """Return a Python function's results, computed once for each distinct row of values."""
+    """Return a Python function's results, computed once for each distinct row of values.
+
+    Rows of several columns with floating-point numbers are all computed.
+    """
     import pyarrow as pa
 
     arrays = [each for each in arguments if not is_scalar(each)]
@@ -92,7 +95,9 @@ def _by_row(
 
     rows = len(arrays[0])
     lists = [[each.as_py()] * rows if is_scalar(each) else each.to_pylist() for each in arguments]
-    if all(can_be_dictionary(each.type) for each in arguments):
+    # 0.0 and -0.0 are equal, and not the same.
+    floating = any(pa.types.is_floating(each.type) for each in arrays)
+    if not floating and all(can_be_dictionary(each.type) for each in arguments):
         known: dict[Any, Any] = {}
         called = function
 

@@ -20,6 +20,9 @@ from headrace.sql.functions import (
     logic,
     math,
     patterns,
+    periods,
+    present_time,
+    printf,
     random_numbers,
     strings,
     substrings,
@@ -27,6 +30,7 @@ from headrace.sql.functions import (
     time_differences,
     time_parts,
     time_rounding,
+    web_addresses,
 )
 from headrace.sql.functions.function import Function
 from headrace.sql.functions.kernels import python
@@ -47,10 +51,15 @@ AREAS: dict[str, tuple[Function, ...]] = {
         *time_rounding.FUNCTIONS,
         *time_differences.FUNCTIONS,
     ),
-    "Times": temporal.FUNCTIONS,
+    "Times": (*temporal.FUNCTIONS, *periods.FUNCTIONS, *present_time.FUNCTIONS),
     "Arrays, maps and rows": (*collections.FUNCTIONS, *array_functions.FUNCTIONS),
     "JSON": (*json_reading.FUNCTIONS, *json_making.FUNCTIONS, *json_quoting.FUNCTIONS),
-    "Encodings and digests": (*encodings.FUNCTIONS, *hash_codes.FUNCTIONS),
+    "Encodings and digests": (
+        *encodings.FUNCTIONS,
+        *web_addresses.FUNCTIONS,
+        *printf.FUNCTIONS,
+        *hash_codes.FUNCTIONS,
+    ),
     "Random values, types and the current database": random_numbers.FUNCTIONS,
 }
 """The functions by area, each area with its title."""

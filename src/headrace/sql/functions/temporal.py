@@ -1,4 +1,4 @@
-"""Times from texts and numbers, times as texts, and the present time."""
+"""Times from texts and numbers, and times as texts."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from headrace.errors import SqlError, SqlValidationError
-from headrace.sql.expressions import Call, Expression
+from headrace.errors import SqlError
+from headrace.sql.expressions import Call
 from headrace.sql.functions import date_formats, moments, text_formats
-from headrace.sql.functions.comparison import compare
 from headrace.sql.functions.function import (
     Function,
     Kernel,
     Session,
-    Signature,
     TypeRule,
     table_row,
 )
@@ -36,16 +34,11 @@ from headrace.sql.functions.rules import (
 from headrace.sql.functions.time_zones import java_zone, zone_info
 from headrace.sql.types import (
     BIGINT,
-    BOOLEAN,
     DATE,
     STRING,
-    DateType,
-    MonthIntervalType,
-    SecondIntervalType,
     SqlType,
     TimestampLtzType,
     TimestampType,
-    TimeType,
     to_arrow,
 )
 
@@ -224,71 +217,6 @@ def _from_unixtime(call: Call, arguments: Sequence[Any], session: Session) -> An
     return date_formats.write_all(moments.to_local(moment, session), pattern)
 
 
-def _now(kind: SqlType) -> Kernel:
-    """Return the kernel of the present time, as a type."""
-
-    def kernel(call: Call, arguments: Sequence[Any], session: Session) -> Any:
-        import pyarrow as pa
-
-        moment = pa.scalar(session.now_ms, pa.timestamp("ms", "UTC"))
-        if isinstance(kind, TimeType):
-            moment = pa.scalar(session.now_ms // 1000 * 1000, pa.timestamp("ms", "UTC"))
-        return moments.convert(moment, _MOMENT, kind, session)
-
-    return kernel
-
-
-def _interval(kind: SqlType) -> SqlType | None:
-    return kind if isinstance(kind, MonthIntervalType | SecondIntervalType) else None
-
-
-def _overlaps_rule(arguments: Sequence[Expression], options: Sequence[str]) -> Signature | None:
-    if len(arguments) != 2:
-        return None
-    for each in arguments:
-        if not isinstance(each, Call) or each.function != "ROW" or len(each.arguments) != 2:
-            return None
-        start, end = (part.type for part in each.arguments)
-        if not isinstance(start, DateType | TimeType | TimestampType | TimestampLtzType):
-            return None
-        if _interval(end) is None and type(end) is not type(start):
-            return None
-    nullable = any(part.type.nullable for each in arguments for part in _parts(each))
-    return Signature(tuple(each.type for each in arguments), BOOLEAN.with_nullable(nullable))
-
-
-def _parts(expression: Expression) -> tuple[Expression, ...]:
-    assert isinstance(expression, Call)
-    return expression.arguments
-
-
-def _overlaps(call: Call, arguments: Sequence[Any], session: Session) -> Any:
-    import pyarrow.compute as pc
-
-    one, two = (
-        _period(value, each, session) for value, each in zip(arguments, call.arguments, strict=True)
-    )
-    return pc.and_kleene(
-        compare("greater_equal", one[1], two[0]), compare("greater_equal", two[1], one[0])
-    )
-
-
-def _period(row: Any, expression: Expression, session: Session) -> tuple[Any, Any]:
-    """Return the start and the end of a period, the earlier one first."""
-    import pyarrow.compute as pc
-
-    from headrace.sql.functions import date_arithmetic
-
-    start, end = pc.struct_field(row, [0]), pc.struct_field(row, [1])
-    kinds = [each.type for each in _parts(expression)]
-    if isinstance(kinds[1], MonthIntervalType):
-        end = date_arithmetic.add_months(start, end, kinds[0], session)
-    elif isinstance(kinds[1], SecondIntervalType):
-        end = date_arithmetic.add_ms(start, end, kinds[0])
-    swap = compare("greater", start, end)
-    return pc.if_else(swap, end, start), pc.if_else(swap, start, end)
-
-
 def _text_or_timestamp(kind: SqlType) -> SqlType | None:
     return a_text(kind) or a_timestamp(kind)
 
@@ -303,41 +231,7 @@ def _row(
     return table_row(name, types, kernel, form, about, *examples, of_session=True)
 
 
-def _present(name: str, kind: SqlType, forms: str, about: str) -> Function:
-    return _row(name, takes(gives=kind, nulls=NOT_NULL), _now(kind), forms, about)
-
-
-def _current_watermark_rule(
-    arguments: Sequence[Expression], options: Sequence[str]
-) -> Signature | None:
-    if len(arguments) != 1:
-        return None
-    kind = arguments[0].type
-    if getattr(kind, "attribute", None) != "rowtime":
-        raise SqlValidationError(
-            f"CURRENT_WATERMARK takes a time attribute, and {arguments[0]} is {kind}",
-            hint="declare WATERMARK FOR the column in CREATE TABLE; a batch has no watermarks",
-        )
-    zoned = isinstance(kind, TimestampLtzType)
-    return Signature((kind,), TimestampLtzType(3) if zoned else TimestampType(3))
-
-
-def _current_watermark(call: Call, arguments: Sequence[Any], session: Session) -> Any:
-    import pyarrow as pa
-
-    return pa.scalar(session.watermark_ms, pa.int64()).cast(to_arrow(call.type))
-
-
 FUNCTIONS = (
-    Function(
-        "CURRENT_WATERMARK",
-        _current_watermark_rule,
-        _current_watermark,
-        ("CURRENT_WATERMARK(rowtime)",),
-        "The watermark of the column's table at the row; NULL before the first watermark.",
-        of_session=True,
-        of_watermark=True,
-    ),
     _row(
         "DATE_FORMAT",
         takes(_text_or_timestamp, a_text, gives=STRING, nulls=NULLABLE),
@@ -403,29 +297,4 @@ FUNCTIONS = (
         "The text of a time of zone1 as the text of the same moment in zone2.",
         ("CONVERT_TZ('1970-01-01 00:00:00', 'UTC', 'America/Los_Angeles')", "1969-12-31 16:00:00"),
     ),
-    _row(
-        "OVERLAPS",
-        _overlaps_rule,
-        _overlaps,
-        "(time1, time2) OVERLAPS (time3, interval)",
-        "Whether two periods have a moment in common.",
-        (
-            "(TIME '2:55:00', INTERVAL '1' HOUR) OVERLAPS (TIME '3:30:00', INTERVAL '2' HOUR)",
-            "true",
-        ),
-    ),
-    _present("CURRENT_TIMESTAMP", _MOMENT, "CURRENT_TIMESTAMP | NOW()", "The present time."),
-    _present("CURRENT_ROW_TIMESTAMP", _MOMENT, "CURRENT_ROW_TIMESTAMP()", "The present time."),
-    _present(
-        "PROCTIME",
-        replace(_MOMENT, attribute="proctime"),
-        "PROCTIME()",
-        "The present time; as a column it is the processing time of the rows.",
-    ),
-    _present(
-        "LOCALTIMESTAMP", _STAMP, "LOCALTIMESTAMP", "The present time in the session's time zone."
-    ),
-    _present("CURRENT_DATE", DATE, "CURRENT_DATE", "The present day in the session's time zone."),
-    _present("LOCALTIME", TimeType(0), "LOCALTIME", "The present time of day."),
-    _present("CURRENT_TIME", TimeType(0), "CURRENT_TIME", "The present time of day."),
 )

@@ -20,21 +20,34 @@ def zone_info(name: str) -> ZoneInfo:
         raise SqlError(f"there is no time zone {name!r}") from None
 
 
-_OFFSET = re.compile(r"GMT([+-])(\d{1,2})(?::?(\d{2}))?", re.ASCII)
-
+_OFFSET = re.compile(r"GMT([+-])(\d|[01]\d|2[0-3])(?::?([0-5]\d))?", re.ASCII)
 
 _SHORT_NAMES = {
     "ACT": "Australia/Darwin",
     "AET": "Australia/Sydney",
+    "AGT": "America/Argentina/Buenos_Aires",
+    "ART": "Africa/Cairo",
     "AST": "America/Anchorage",
+    "BET": "America/Sao_Paulo",
     "BST": "Asia/Dhaka",
+    "CAT": "Africa/Harare",
+    "CNT": "America/St_Johns",
     "CST": "America/Chicago",
     "CTT": "Asia/Shanghai",
+    "EAT": "Africa/Addis_Ababa",
     "ECT": "Europe/Paris",
+    "IET": "America/Indiana/Indianapolis",
     "IST": "Asia/Kolkata",
     "JST": "Asia/Tokyo",
+    "MIT": "Pacific/Apia",
+    "NET": "Asia/Yerevan",
     "NST": "Pacific/Auckland",
+    "PLT": "Asia/Karachi",
+    "PNT": "America/Phoenix",
+    "PRT": "America/Puerto_Rico",
     "PST": "America/Los_Angeles",
+    "SST": "Pacific/Guadalcanal",
+    "VST": "Asia/Ho_Chi_Minh",
 }
 """Short names of zones that Java knows and the database of time zones does not."""
 
