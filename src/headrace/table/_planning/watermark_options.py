@@ -48,12 +48,13 @@ def watermark_options(scan: Scan) -> Mapping[str, Any]:
     return given
 
 
-def with_watermark_options(strategy: WatermarkStrategy, scan: Scan) -> WatermarkStrategy:
-    """Return the strategy with the options of the table that is read.
+def with_watermark_options(
+    strategy: WatermarkStrategy, given: Mapping[str, Any]
+) -> WatermarkStrategy:
+    """Return the strategy with the values of options.
 
     The emit strategy has no effect: rows are late as with a watermark for each row.
     """
-    given = watermark_options(scan)
     if given.get(IDLE.key):
         strategy = strategy.with_idleness(Duration.of_millis(given[IDLE.key]))
     if _GROUP.key in given:

@@ -28,7 +28,6 @@ from headrace.table._planning.lowering.watermarks import (
     WATERMARK,
     constant_delay_ms,
     strategy_of,
-    with_idleness_by_default,
     with_options_of_table,
 )
 
@@ -66,8 +65,7 @@ def lower_watermark(context: LoweringContext, rel: Watermark) -> DataStream:
         names.append(WATERMARK)
         expressions.append(rel.expression)  # type: ignore[arg-type]
     timed = lower_calc(context, Calc(rel.input, tuple(names), tuple(expressions)), rel.column)
-    strategy = with_idleness_by_default(strategy_of(delay_ms), rel.input, context.options.idle_ms)
-    strategy = with_options_of_table(strategy, rel.input)
+    strategy = with_options_of_table(strategy_of(delay_ms), rel.input, context.options.idle_ms)
     stream = timed.assign_timestamps_and_watermarks(strategy)
     if delay_ms is not None:
         return stream

@@ -6,7 +6,6 @@ import datetime
 from functools import partial
 from typing import Any
 
-from headrace.common.time import Duration
 from headrace.common.types import Row
 from headrace.common.watermark_strategy import (
     BoundedOutOfOrderness,
@@ -17,7 +16,11 @@ from headrace.common.watermark_strategy import (
 from headrace.sql.expressions import Call, ColumnRef, Literal
 from headrace.sql.rel import OverInput, Rel, Scan, Watermark
 from headrace.sql.types import SecondIntervalType
-from headrace.table._planning.watermark_options import IDLE, with_watermark_options
+from headrace.table._planning.watermark_options import (
+    IDLE,
+    watermark_options,
+    with_watermark_options,
+)
 
 WATERMARK = "$watermark"
 """The column with the watermark of each row, if the delay is not constant."""
@@ -46,21 +49,17 @@ def strategy_of(delay_ms: int | None) -> WatermarkStrategy:
     return WatermarkStrategy(partial(BoundedOutOfOrderness, delay_ms - 1, before_late=True))
 
 
-def with_options_of_table(strategy: WatermarkStrategy, rel: Rel) -> WatermarkStrategy:
-    """Return the strategy with the options ``scan.watermark.*`` of the table that is read."""
-    while isinstance(rel, OverInput):
-        rel = rel.input
-    return with_watermark_options(strategy, rel) if isinstance(rel, Scan) else strategy
-
-
-def with_idleness_by_default(
-    strategy: WatermarkStrategy, rel: Rel, idle_ms: int
+def with_options_of_table(
+    strategy: WatermarkStrategy, rel: Rel, idle_ms: int = 0
 ) -> WatermarkStrategy:
-    """Return the strategy with ``table.exec.source.idle-timeout``, unless the table has its own."""
+    """Return the strategy with the options ``scan.watermark.*`` of the table that is read.
+
+    ``idle_ms``: the idle timeout of a table without its own; 0: none.
+    """
     while isinstance(rel, OverInput):
         rel = rel.input
-    own = isinstance(rel, Scan) and IDLE.key in dict(rel.options)
-    return strategy if own or not idle_ms else strategy.with_idleness(Duration.of_millis(idle_ms))
+    given = watermark_options(rel) if isinstance(rel, Scan) else {}
+    return with_watermark_options(strategy, {IDLE.key: idle_ms, **given})
 
 
 class RowWatermarks(WatermarkGenerator):

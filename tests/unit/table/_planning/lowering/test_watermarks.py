@@ -9,7 +9,6 @@ from headrace.errors import SqlValidationError, UnsupportedError
 from headrace.sql.rel import Calc, Scan
 from headrace.table._planning.lowering.watermarks import (
     strategy_of,
-    with_idleness_by_default,
     with_options_of_table,
 )
 
@@ -42,8 +41,7 @@ def test_the_timeout_of_a_table_counts_more_than_that_of_all(
     options: tuple[tuple[str, str], ...], idle_ms: int, expected: int | None
 ) -> None:
     scan = Calc(Scan(("c", "d", "orders"), (), options), (), ())
-    strategy = with_idleness_by_default(strategy_of(0), scan, idle_ms)
-    assert with_options_of_table(strategy, scan).idle_timeout_ms == expected
+    assert with_options_of_table(strategy_of(0), scan, idle_ms).idle_timeout_ms == expected
 
 
 def test_watermarks_of_each_row_are_those_of_a_period() -> None:
