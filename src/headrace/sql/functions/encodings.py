@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from headrace.errors import SqlError
 from headrace.sql.expressions import Expression
-from headrace.sql.functions.function import Function, Signature, table_row
+from headrace.sql.functions.function import Function, Signature, options_vary, table_row
 from headrace.sql.functions.kernels import python
 from headrace.sql.functions.patterns import java_regex
 from headrace.sql.functions.rules import (
@@ -162,6 +162,7 @@ FUNCTIONS = (
         "ENCODE(string, charset)",
         "The bytes of the text in a character set.",
         ("ENCODE('a', 'UTF-8')", "61"),
+        can_fail=options_vary,
     ),
     table_row(
         "DECODE",
@@ -170,6 +171,7 @@ FUNCTIONS = (
         "DECODE(bytes, charset)",
         "The text of bytes in a character set.",
         ("DECODE(x'61', 'UTF-8')", "a"),
+        can_fail=options_vary,
     ),
     table_row(
         "TO_BASE64",
@@ -203,5 +205,6 @@ FUNCTIONS = (
         "STR_TO_MAP(string [, pair_delimiter, key_delimiter])",
         "The map in a text such as a=1,b=2; the delimiters are regular expressions.",
         ("STR_TO_MAP('a=1,b=2')", '[["a", "1"], ["b", "2"]]'),
+        can_fail=options_vary,
     ),
 )

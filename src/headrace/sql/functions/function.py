@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.sql.expressions import Call, Expression
+from headrace.sql.expressions import Call, Expression, Literal
 from headrace.sql.types import SqlType
 
 
@@ -79,6 +79,11 @@ class Function:
         return self.can_fail if isinstance(self.can_fail, bool) else self.can_fail(call)
 
 
+def options_vary(call: Call) -> bool:
+    """Return whether an argument after the first differs by row: for ``can_fail``."""
+    return any(not isinstance(each, Literal) for each in call.arguments[1:])
+
+
 def table_row(
     name: str,
     types: TypeRule,
@@ -86,8 +91,9 @@ def table_row(
     form: str,
     about: str,
     *examples: tuple[str, str | None],
+    can_fail: CanFail = False,
     of_session: bool = False,
 ) -> Function:
     """Return a row of the table; `` | `` stands between several forms."""
     forms = tuple(form.split(" | "))
-    return Function(name, types, kernel, forms, about, examples, of_session=of_session)
+    return Function(name, types, kernel, forms, about, examples, can_fail, of_session=of_session)

@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from headrace.errors import SqlError
-from headrace.sql.expressions import Call, Literal
-from headrace.sql.functions.function import Function, Session
+from headrace.sql.expressions import Call
+from headrace.sql.functions.function import Function, Session, options_vary
 from headrace.sql.functions.kernels import is_scalar, map_values, python
 from headrace.sql.functions.rules import NULLABLE, a_text, an_int, takes
 from headrace.sql.types import BOOLEAN, INT, STRING, ArrayType
@@ -165,11 +165,6 @@ def _extract_all(text: str, pattern: str, group: int = 1) -> list[str | None] | 
     return [match.group(group) for match in found.finditer(text)]
 
 
-def _can_fail(call: Call) -> bool:
-    """Return whether a call may have, in some rows, a pattern that is refused."""
-    return any(not isinstance(each, Literal) for each in call.arguments[1:])
-
-
 FUNCTIONS = (
     Function(
         "LIKE",
@@ -178,7 +173,7 @@ FUNCTIONS = (
         ("string LIKE pattern [ESCAPE character]",),
         "Whether the text matches a pattern: % is any text, _ any character.",
         (("'hello' LIKE 'h%o'", "true"), ("'a_b' LIKE 'a!_b' ESCAPE '!'", "true")),
-        can_fail=_can_fail,
+        can_fail=options_vary,
     ),
     Function(
         "SIMILAR TO",
@@ -187,7 +182,7 @@ FUNCTIONS = (
         ("string SIMILAR TO pattern [ESCAPE character]",),
         "Whether the text matches a regular expression of SQL.",
         (("'hello' SIMILAR TO '(h|x)%'", "true"), ("'hello' SIMILAR TO 'h.llo'", "true")),
-        can_fail=_can_fail,
+        can_fail=options_vary,
     ),
     Function(
         "REGEXP",
@@ -196,7 +191,7 @@ FUNCTIONS = (
         ("REGEXP(string, regex)",),
         "Whether a part of the text matches a regular expression.",
         (("REGEXP('hello', 'l+')", "true"),),
-        can_fail=_can_fail,
+        can_fail=options_vary,
     ),
     Function(
         "REGEXP_EXTRACT",
@@ -205,7 +200,7 @@ FUNCTIONS = (
         ("REGEXP_EXTRACT(string, regex [, group])",),
         "The first part that matches a regular expression, or a group of it.",
         (("REGEXP_EXTRACT('foothebar', 'foo(.*?)(bar)', 2)", "bar"),),
-        can_fail=_can_fail,
+        can_fail=options_vary,
     ),
     Function(
         "REGEXP_REPLACE",
@@ -214,7 +209,7 @@ FUNCTIONS = (
         ("REGEXP_REPLACE(string, regex, replacement)",),
         "The text with all parts that match a regular expression replaced.",
         (("REGEXP_REPLACE('foobar', 'oo|ar', '')", "fb"),),
-        can_fail=_can_fail,
+        can_fail=options_vary,
     ),
     Function(
         "REGEXP_COUNT",
@@ -223,7 +218,7 @@ FUNCTIONS = (
         ("REGEXP_COUNT(string, regex)",),
         "How many parts of the text match a regular expression.",
         (("REGEXP_COUNT('hello', 'l')", "2"),),
-        can_fail=_can_fail,
+        can_fail=options_vary,
     ),
     Function(
         "REGEXP_INSTR",
@@ -232,7 +227,7 @@ FUNCTIONS = (
         ("REGEXP_INSTR(string, regex)",),
         "The position of the first part that matches, from 1; 0: not found.",
         (("REGEXP_INSTR('hello', 'l+')", "3"),),
-        can_fail=_can_fail,
+        can_fail=options_vary,
     ),
     Function(
         "REGEXP_SUBSTR",
@@ -241,7 +236,7 @@ FUNCTIONS = (
         ("REGEXP_SUBSTR(string, regex)",),
         "The first part that matches a regular expression.",
         (("REGEXP_SUBSTR('hello', 'l+')", "ll"),),
-        can_fail=_can_fail,
+        can_fail=options_vary,
     ),
     Function(
         "REGEXP_EXTRACT_ALL",
@@ -250,6 +245,6 @@ FUNCTIONS = (
         ("REGEXP_EXTRACT_ALL(string, regex [, group])",),
         "All parts that match a regular expression, or a group of it (the first).",
         (("REGEXP_EXTRACT_ALL('a1b2', '([0-9])', 1)", '["1", "2"]'),),
-        can_fail=_can_fail,
+        can_fail=options_vary,
     ),
 )

@@ -12,9 +12,9 @@ from headrace.sql.expressions import ColumnRef
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import Column, Rel, Window, WindowKind, WindowSpec
 from headrace.sql.resolve.calls import call_name
+from headrace.sql.resolve.protocols import Queries
 from headrace.sql.resolve.scope import Scope, Source
-from headrace.sql.resolve.sources import (
-    Queries,
+from headrace.sql.resolve.window_functions import (
     check_lengths,
     is_processing_time,
     length_ms,

@@ -44,8 +44,9 @@ from headrace.sql.resolve.grouping import (
 )
 from headrace.sql.resolve.hints import check_hints
 from headrace.sql.resolve.ordering import sort_items, sorted_rows, without_order
+from headrace.sql.resolve.protocols import Tables
 from headrace.sql.resolve.scope import Scope, Source, unique_names
-from headrace.sql.resolve.sources import ONE_ROW, SourceResolver, Tables
+from headrace.sql.resolve.sources import ONE_ROW, SourceResolver
 from headrace.sql.resolve.state_ttl import with_state_ttl
 from headrace.sql.rules.windows import with_window_aggregates
 from headrace.sql.types import BooleanType, RowType

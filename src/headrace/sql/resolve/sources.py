@@ -1,25 +1,18 @@
-"""The relations of FROM: tables, subqueries, windows of tables, and arrays that become rows."""
+"""The relations of FROM: tables, subqueries, and arrays that become rows."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
-from headrace.sql.catalog.errors import did_you_mean
-from headrace.sql.convert import Converter
 from headrace.sql.dialect.nodes import (
-    Descriptor,
     FunctionCall,
     JoinTree,
     PlanTable,
     RowPattern,
-    TableArgument,
 )
 from headrace.sql.dialect.printing import to_sql
-from headrace.sql.expressions import ColumnRef, Expression, Literal
+from headrace.sql.expressions import Expression, Literal
 from headrace.sql.places import placed_at
 from headrace.sql.refusals import refuse
 from headrace.sql.rel import (
@@ -31,72 +24,32 @@ from headrace.sql.rel import (
     Unnest,
     Values,
     Window,
-    WindowKind,
-    WindowSpec,
     reference,
 )
 from headrace.sql.resolve.calls import call_name
 from headrace.sql.resolve.hints import table_options
+from headrace.sql.resolve.protocols import Queries
 from headrace.sql.resolve.scope import Scope, Source, unique_names
-from headrace.sql.rules.time_attributes import time_attribute
-from headrace.sql.rules.windows import with_window_aggregates
+from headrace.sql.resolve.window_functions import (
+    BORDER_NAMES,
+    WINDOW_FUNCTIONS,
+    window_function,
+)
 from headrace.sql.types import (
     INT,
-    AnyTimestampType,
     ArrayType,
     BooleanType,
     MapType,
     MultisetType,
     RowType,
-    SecondIntervalType,
     SqlType,
-    TimestampType,
 )
-
-_WINDOWS: dict[str, tuple[WindowKind, tuple[str, ...]]] = {
-    "TUMBLE": ("TUMBLE", ("DATA", "TIMECOL", "SIZE", "OFFSET")),
-    "HOP": ("HOP", ("DATA", "TIMECOL", "SLIDE", "SIZE", "OFFSET")),
-    "CUMULATE": ("CUMULATE", ("DATA", "TIMECOL", "STEP", "SIZE", "OFFSET")),
-    "SESSION": ("SESSION", ("DATA", "TIMECOL", "GAP")),
-}
-"""The window functions, and the names of their arguments."""
-
-BORDER_NAMES = ("window_start", "window_end", "window_time")
-"""The columns that window functions add to a table."""
 
 _CALLS = (exp.Anonymous, exp.Dot, FunctionCall)
 """Trees of calls of table functions."""
 
 ONE_ROW = Values(((Literal(INT, 0),),), (Column("$row", INT),))
 """What a SELECT without FROM reads; no query can name its column."""
-
-
-class Tables(Protocol):
-    """The tables and views that queries name."""
-
-    def find(self, path: Sequence[str], hints: Mapping[str, str]) -> Rel:
-        """Return the plan of a table, with its computed columns and its watermark, or of a view.
-
-        Raises:
-            CatalogError: there is none.
-        """
-
-
-class Queries(Protocol):
-    """What resolves the queries inside a query."""
-
-    tables: Tables
-    batch: bool
-    ctes: dict[str, Rel]
-
-    def subquery(self, node: exp.Expr) -> Rel:
-        """Return the plan of a query inside another one."""
-
-    def values(self, node: exp.Values) -> Rel:
-        """Return the rows of VALUES."""
-
-    def converter(self, scope: Scope) -> Converter:
-        """Return what makes expressions over the columns of a scope."""
 
 
 class SourceResolver:
@@ -226,9 +179,9 @@ class SourceResolver:
                 return node.args["this"], None
             case exp.Lateral() | exp.Table() if isinstance(node.this, _CALLS):
                 name = (call_name(node.this) or "").upper()
-                if name not in _WINDOWS:
+                if name not in WINDOW_FUNCTIONS:
                     return self._only_correlated(node.this), None
-                return self._call(node.this), None
+                return window_function(self._queries, node.this, self._relation), None
             case exp.Table() if isinstance(node.this, exp.Identifier):
                 return self._table(node)
             case RowPattern():
@@ -249,71 +202,6 @@ class SourceResolver:
             return self._queries.ctes[path[0]], path[0]
         hints = table_options(node.args.get("hints") or ())
         return self._queries.tables.find(path, hints), path[-1]
-
-    # Window table functions
-
-    def _call(self, call: exp.Expr) -> Rel:
-        name = (call_name(call) or "").upper()
-        kind, parameters = _WINDOWS[name]
-        arguments = _named(name, call.expressions, parameters)
-        rel, keys = self._data(arguments, name)
-        descriptor = arguments.get("TIMECOL")
-        with placed_at(call if descriptor is None else descriptor):
-            time = _time_column(rel, descriptor, name, self._queries.batch)
-        lengths = {
-            each: length_ms(self._queries, arguments[each], name)
-            for each in parameters[2:]
-            if each in arguments
-        }
-        required = [each for each in parameters[2:] if each != "OFFSET" and each not in lengths]
-        if required:
-            raise SqlValidationError(f"{name} needs {' and '.join(required)}")
-        size_ms = lengths.get("SIZE", lengths.get("GAP", 0))
-        slide_ms = lengths.get("SLIDE", lengths.get("STEP", 0))
-        spec = WindowSpec(
-            kind,
-            time.name,
-            size_ms,
-            slide_ms,
-            lengths.get("OFFSET", 0),
-            keys,
-            processing_time=is_processing_time(rel, time.name),
-        )
-        check_lengths(spec, name)
-        return windowed(rel, spec, time)
-
-    def _data(self, arguments: dict[str, exp.Expr], name: str) -> tuple[Rel, tuple[str, ...]]:
-        data = arguments.get("DATA")
-        if isinstance(data, exp.Subquery):
-            return self._relation(data)[0], ()
-        if not isinstance(data, TableArgument):
-            raise SqlValidationError(
-                f"the first argument of {name} is a table",
-                hint=f"{name}(TABLE orders, DESCRIPTOR(order_time), INTERVAL '1' MINUTE)",
-            )
-        rel, source = self._relation(data.this)
-        scope = Scope((source,))
-        keys = []
-        converter = self._queries.converter(scope)
-        for each in data.args.get("partition_by") or ():
-            found = converter.expression(each)
-            if not isinstance(found, ColumnRef):
-                refuse(f"PARTITION BY {to_sql(each)} in {name}")
-            keys.append(found.name)
-        if keys and name != "SESSION":
-            refuse(f"PARTITION BY in {name}")
-        return rel, tuple(keys)
-
-
-def length_ms(queries: Queries, node: exp.Expr, name: str) -> int:
-    """Return the length (ms) that a constant interval says."""
-    found = queries.converter(Scope(())).expression(node)
-    if not isinstance(found, Literal) or not isinstance(found.type, SecondIntervalType):
-        raise SqlValidationError(
-            f"{name} needs constant intervals up to days, not {to_sql(node)}",
-            hint="INTERVAL '10' MINUTE",
-        )
-    return int(found.value)
 
 
 def _named_source(
@@ -348,85 +236,3 @@ def _columns_of_elements(kind: SqlType) -> Columns | None:
             for each in element.fields
         )
     return (Column("EXPR$0", element),)
-
-
-def windowed(rel: Rel, spec: WindowSpec, time: Column) -> Window:
-    """Return the rows with their windows' borders as three more columns."""
-    assert isinstance(time.type, AnyTimestampType)
-    border = TimestampType(3, nullable=False)
-    kept = [column.name for column in rel.columns]
-    *_, start, end, last = unique_names([*kept, *BORDER_NAMES])
-    added = (
-        Column(start, border),
-        Column(end, border),
-        Column(last, time.type.with_nullable(False)),
-    )
-    return Window(rel, spec, (*rel.columns, *added))
-
-
-def check_lengths(spec: WindowSpec, name: str) -> None:
-    """Check the lengths of a window.
-
-    Raises:
-        SqlValidationError: one is not positive, or the size is no multiple of the step.
-    """
-    for length in (spec.size_ms, *((spec.slide_ms,) if spec.slide_ms else ())):
-        if length <= 0:
-            raise SqlValidationError(f"{name}: a window's length must be positive")
-    if spec.kind == "CUMULATE" and spec.size_ms % spec.slide_ms:
-        raise SqlValidationError(
-            f"CUMULATE: the size ({spec.size_ms} ms) must be a multiple of the step"
-            f" ({spec.slide_ms} ms)"
-        )
-
-
-def is_processing_time(rel: Rel, name: str) -> bool:
-    """Return whether a column is the processing time of its rows."""
-    return time_attribute(with_window_aggregates(rel), name) == "proctime"
-
-
-def is_time(rel: Rel, column: Column, batch: bool) -> bool:
-    """Return whether windows can be by a column: in a batch, any timestamp of milliseconds."""
-    if batch and isinstance(column.type, AnyTimestampType):
-        return column.type.precision <= 3
-    return time_attribute(with_window_aggregates(rel), column.name) is not None
-
-
-def _time_column(rel: Rel, node: exp.Expr | None, name: str, batch: bool) -> Column:
-    names = [each.name for each in node.expressions] if isinstance(node, Descriptor) else []
-    if len(names) != 1:
-        raise SqlValidationError(f"{name} needs DESCRIPTOR(column) with the column of its time")
-    column = next((each for each in rel.columns if each.name == names[0]), None)
-    if column is None:
-        raise SqlValidationError(
-            f"{name}: there is no column {names[0]!r}",
-            where={"columns": ", ".join(each.name for each in rel.columns)},
-            hint=did_you_mean(names[0], [each.name for each in rel.columns]),
-        )
-    if not is_time(rel, column, batch):
-        kind = column.type
-        shown = kind.without_attribute() if isinstance(kind, AnyTimestampType) else kind
-        raise SqlValidationError(
-            f"{name} needs a time attribute, but {names[0]!r} is {shown}",
-            hint="declare WATERMARK FOR the column in CREATE TABLE; a column that is computed from"
-            " it is not a time attribute",
-        )
-    return column
-
-
-def _named(name: str, nodes: Sequence[exp.Expr], parameters: Sequence[str]) -> dict[str, exp.Expr]:
-    """Return the arguments of a call by the names of its parameters."""
-    found: dict[str, exp.Expr] = {}
-    for place, node in enumerate(nodes):
-        if isinstance(node, exp.Kwarg):
-            key, value = node.this.name.upper(), node.expression
-        elif place < len(parameters):
-            key, value = parameters[place], node
-        else:
-            raise SqlValidationError(f"{name} takes at most {len(parameters)} arguments")
-        if key not in parameters or key in found:
-            raise SqlValidationError(
-                f"{name} has no argument {key}", where={"arguments": ", ".join(parameters)}
-            )
-        found[key] = value
-    return found

@@ -28,7 +28,13 @@ def test_what_is_no_pattern_matches_nothing(pattern: str) -> None:
 
 @pytest.mark.parametrize(
     ("call", "pattern"),
-    [("REGEXP(s, p)", r"\p{L}"), ("s LIKE 'a' ESCAPE p", "a"), ("s SIMILAR TO p", "(")],
+    [
+        ("REGEXP(s, p)", r"\p{L}"),
+        ("s LIKE 'a' ESCAPE p", "a"),
+        ("s SIMILAR TO p", "("),
+        ("CHAR_LENGTH(DECODE(ENCODE(s, p), p)) = 1", "UTF-9"),
+        ("CARDINALITY(STR_TO_MAP(s, p)) = 1", "("),
+    ],
 )
 def test_a_pattern_that_is_refused_is_not_read_where_it_is_not_needed(
     call: str, pattern: str
