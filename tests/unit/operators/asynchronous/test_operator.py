@@ -192,7 +192,7 @@ def test_a_slow_call_gets_the_results_of_timeout() -> None:
             return ["late", value]
 
     stream = environment().from_collection([1, 2, 3])
-    waiting = AsyncDataStream.ordered_wait(stream, Slow(), Time.milliseconds(5))
+    waiting = AsyncDataStream.ordered_wait(stream, Slow(), Time.milliseconds(500))
     assert run_pipeline(waiting).only == [1, "late", 2, 3]
 
 
