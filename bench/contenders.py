@@ -218,9 +218,9 @@ _SQL_GROUPS = {
     "headrace-sql": (4 * MILLION, 16 * MILLION),
     "headrace-sql-minibatch": (4 * MILLION, 16 * MILLION),
     "flink-tables-minibatch": (4 * MILLION, 16 * MILLION),
-    "flink-tables-rocksdb": (4 * MILLION, 16 * MILLION),
+    "flink-tables-rocksdb": (2 * MILLION, 8 * MILLION),
     "spark-sql-heap": (4 * MILLION, 16 * MILLION),
-    "spark-sql-rocksdb": (4 * MILLION, 16 * MILLION),
+    "spark-sql-rocksdb": (2 * MILLION, 8 * MILLION),
 }
 _SQL_PYTHON = {
     "headrace-sql": (1 * MILLION, 8 * MILLION),
