@@ -8,13 +8,16 @@ from typing import Any
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.types import Row, RowKind
+from headrace.connector import ColumnChunk
 from headrace.datastream.connectors._kafka.sink.serialization import (
+    Encoded,
     Headers,
     KafkaProducerRecord,
     KafkaRecordSerializationSchema,
     KafkaSinkContext,
 )
 from headrace.datastream.connectors._kafka.sink.sink import KafkaSink
+from headrace.runtime.columns.shapes import NAMED_ROWS, python_values
 from headrace.table._connectors.chunks import python_columns
 from headrace.table._connectors.kafka.parts import MessageParts
 from headrace.table._formats.value_text import map_items
@@ -44,13 +47,9 @@ class TableRecordSerializer(KafkaRecordSerializationSchema):
         self, elements: Sequence[Row], context: KafkaSinkContext, timestamps: Sequence[int | None]
     ) -> Iterator[KafkaProducerRecord]:
         parts = self.parts
-        names = [column.name for column in parts.columns]
-        columns = dict(zip(names, python_columns(elements, len(names)), strict=True))
+        columns = self._by_name(python_columns(elements, len(parts.columns)))
         kinds = [row.get_row_kind().value for row in elements]
-        keys: Sequence[bytes | None] = [None] * len(elements)
-        if parts.key is not None:
-            keys = parts.key.encode([columns[name] for name in parts.key_columns], None)
-        values = self._values(columns, kinds)
+        keys, values = self._keys(columns, len(elements)), self._values(columns, kinds)
         # As in Flink, event time is no timestamp of a message: only the metadata column is.
         times: Sequence[int | None] = [None] * len(elements)
         headers: Sequence[Headers] = [()] * len(elements)
@@ -66,6 +65,28 @@ class TableRecordSerializer(KafkaRecordSerializationSchema):
         rows = zip(values, keys, times, partitions, headers, strict=True)
         for value, key, timestamp, partition, of_row in rows:
             yield KafkaProducerRecord(self.to_topic, value, key, timestamp, partition, of_row)
+
+    def encode_columns(self, chunk: ColumnChunk) -> Encoded | None:
+        """Return keys and values of rows as columns; None: the rows have to be made first."""
+        parts = self.parts
+        if parts.metadata or self.partitioner != "default" or chunk.shape != NAMED_ROWS:
+            return None
+        fields = [python_values(each) for each in chunk.batch.columns]
+        kinds = [RowKind.INSERT.value] * chunk.count
+        if chunk.row_kind is not None:
+            kinds = fields.pop(chunk.batch.schema.get_field_index(chunk.row_kind))
+        columns = self._by_name(fields)
+        return self._keys(columns, chunk.count), self._values(columns, kinds)
+
+    def _by_name(self, columns: Sequence[Sequence[Any]]) -> dict[str, Sequence[Any]]:
+        names = [column.name for column in self.parts.columns]
+        return dict(zip(names, columns, strict=True))
+
+    def _keys(self, columns: dict[str, Sequence[Any]], count: int) -> Sequence[bytes | None]:
+        key = self.parts.key
+        if key is None:
+            return [None] * count
+        return key.encode([columns[name] for name in self.parts.key_columns], None)
 
     def _values(
         self, columns: dict[str, Sequence[Any]], kinds: Sequence[int]

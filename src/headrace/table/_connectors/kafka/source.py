@@ -106,15 +106,18 @@ class MessageDecoding:
         import pyarrow as pa
 
         origins = decoded.origins
-        origins = np.arange(decoded.batch.num_rows) if origins is None else origins
         stamps = [message.timestamp() for message in messages]
         times = pa.array([at if kind else None for kind, at in stamps], pa.int64())
+        if origins is None:
+            origins = np.arange(decoded.batch.num_rows)
+        else:
+            times = times.take(pa.array(origins))
         batch = self._complete(decoded.batch, keys, messages, stamps, origins)
         yield from chunks_of(
             decoded,
             lambda index, reason: self._bad_record(messages[index], reason),
             batch,
-            times.take(pa.array(origins)),
+            times,
         )
 
     def _decode(self, messages: Sequence[Any]) -> tuple[Decoded, Any | None]:

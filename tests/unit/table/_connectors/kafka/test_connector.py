@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 from headrace.common.changelog_mode import ChangelogMode
@@ -13,10 +16,12 @@ from headrace.common.types import Row, RowKind, row_of
 from headrace.connector import DeliveryGuarantee
 from headrace.errors import DecodeError, SqlValidationError
 from headrace.sql.types import BIGINT, BYTES, INT, STRING, MapType, TimestampLtzType
+from headrace.table._connectors.chunks import column_chunk
 from headrace.table._connectors.connector import MetadataField, TableRequest
 from headrace.table._connectors.kafka.connector import KafkaConnector, UpsertKafkaConnector
 from tests.connectors.fake_kafka import BROKERS, Broker, FakeClients, Log
-from tests.unit.table.harness import columns, rows
+from tests.connectors.fake_producers import CLUSTERS, Cluster, FakeProducers
+from tests.unit.table.harness import columns, copy, rows, source
 
 TO = {"properties.bootstrap.servers": "fake:1", "topic": "t"}
 JSON = TO | {"format": "json", "scan.startup.mode": "earliest-offset"}
@@ -134,6 +139,46 @@ def test_a_reset_of_offsets_that_kafka_does_not_have_is_refused() -> None:
         }
         with pytest.raises(SqlValidationError, match="'earlist', but must be earliest"):
             KafkaConnector(CLIENTS).source(TableRequest("t", TWO, options))
+
+
+def test_columns_are_encoded_as_rows_are() -> None:
+    options = TO | {"key.format": "json", "value.format": "json"}
+    request = TableRequest("t", TWO, options, primary_key=("a",))
+    sink: Any = UpsertKafkaConnector().sink(request).sink
+    batch = pa.record_batch({"a": [1, 2, 3], "b": ["x", None, "z"]})
+    chunk = column_chunk(batch, np.array([0, 2, 3], np.int8))
+    given = [row_of(("a", "b"), [*row.values()]) for row in batch.to_pylist()]
+    for row, kind in zip(
+        given, (RowKind.INSERT, RowKind.UPDATE_AFTER, RowKind.DELETE), strict=True
+    ):
+        row.set_row_kind(kind)
+    records = [*sink.record_serializer.serialize_all(given, Context(), [None] * 3)]
+
+    keys, values = sink.record_serializer.encode_columns(chunk)
+
+    assert keys == [record.key for record in records] == [b'{"a":1}', b'{"a":2}', b'{"a":3}']
+    assert values == [record.value for record in records]
+    fixed = TableRequest("t", TWO, TO | {"format": "json", "sink.partitioner": "fixed"})
+    one_by_one: Any = KafkaConnector().sink(fixed).sink
+    assert one_by_one.record_serializer.encode_columns(chunk) is None
+
+
+@pytest.mark.parametrize("guarantee", ["exactly-once", "at-least-once"])
+def test_columns_are_written_in_one_transaction(tmp_path: Path, guarantee: str) -> None:
+    (tmp_path / "rows.json").write_text('{"a": 1, "b": "x"}\n{"a": 2}\n')
+    read = source("filesystem", TWO, {"path": str(tmp_path), "format": "json"})
+    options = TO | {
+        "format": "json",
+        "sink.delivery-guarantee": guarantee,
+        "sink.transactional-id-prefix": "p",
+    }
+    CLUSTERS["table"] = cluster = Cluster({"t": 1})
+    connector = KafkaConnector(producers=FakeProducers("table"))
+
+    copy(read, connector.sink(TableRequest("t", TWO, options)))
+
+    assert cluster.values == ['{"a":1,"b":"x"}', '{"a":2,"b":null}']
+    del CLUSTERS["table"]
 
 
 def test_event_time_is_not_the_timestamp_of_a_message() -> None:

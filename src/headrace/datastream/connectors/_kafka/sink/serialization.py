@@ -8,10 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from headrace.common.serialization import SerializationSchema
+from headrace.connector import ColumnChunk
 from headrace.datastream.formats._registry.registration import RegisteringSchema
 from headrace.errors import PlanError, WrongFunctionError
 
 Headers = tuple[tuple[str, str | bytes | None], ...]
+Encoded = tuple[Sequence[bytes | None], Sequence[bytes | None]]
+"""Keys and values of records."""
 
 
 class KafkaProducerRecord(NamedTuple):
@@ -84,6 +87,13 @@ class KafkaRecordSerializationSchema(ABC):
             serialize(element, context, timestamp)
             for element, timestamp in zip(elements, timestamps, strict=True)
         )
+
+    def encode_columns(self, chunk: ColumnChunk) -> Encoded | None:
+        """Return the records of a chunk, if they are only keys and values for one ``topic``.
+
+        None: records are made of its rows. Called only if the sink ``takes_columns``.
+        """
+        return None
 
     @property
     def topic(self) -> str:

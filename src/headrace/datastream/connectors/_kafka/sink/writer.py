@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import repeat
 from typing import Any
 
-from headrace.connector import SinkWriter, WriterContext
+from headrace.connector import ColumnChunk, SinkWriter, WriterContext
 from headrace.datastream.connectors._kafka.sink.errors import ClientStuck, NoAnswer
 from headrace.datastream.connectors._kafka.sink.producer_session import ProducerSession
 from headrace.datastream.connectors._kafka.sink.producers import Producers
@@ -53,6 +54,31 @@ class KafkaWriter(SinkWriter):
         Raises:
             JobError: Kafka refuses a record, or does not answer.
         """
+        with self._with_causes():
+            self._write(values, timestamps)
+
+    def write_columns(self, chunk: ColumnChunk) -> None:
+        """Send records that the schema encodes as columns; others become rows first.
+
+        Raises:
+            JobError: as ``write``.
+        """
+        encoded = self._schema.encode_columns(chunk)
+        if encoded is None:
+            super().write_columns(chunk)
+            return
+        keys, values = encoded
+        with self._with_causes():
+            if not self._done_before and values and self._may_send(self._schema.topic):
+                assert self._session is not None
+                self._session.send_all(self._schema.topic, values, keys, repeat(None))
+                self._session.check()
+
+    def _with_causes(self) -> AbstractContextManager[None]:
+        """Return a block whose errors are given what is known of their cause."""
+        return nullcontext()
+
+    def _write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
         if self._done_before or not values:
             return
         if self._timestamp is RecordTimestamp.SENDING_TIME:
@@ -246,14 +272,10 @@ class ExactlyOnceWriter(KafkaWriter):
         self._producer = producer
         return producer.session
 
-    def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
-        """Serialize and send; the first record begins the transaction.
-
-        Raises:
-            JobError: Kafka refuses a record or the transaction, or does not answer.
-        """
+    @contextmanager
+    def _with_causes(self) -> Iterator[None]:
         try:
-            super().write(values, timestamps)
+            yield
         except JobError as error:
             raise (
                 error if self._producer is None else self._producer.with_timeout_cause(error)
