@@ -216,7 +216,7 @@ _CSV = {
 
 _SQL_GROUPS = {
     "headrace-sql": (4 * MILLION, 16 * MILLION),
-    "headrace-sql-minibatch": (4 * MILLION, 16 * MILLION),
+    "headrace-sql-minibatch": (4 * MILLION, 64 * MILLION),
     "flink-tables-minibatch": (4 * MILLION, 16 * MILLION),
     "flink-tables-rocksdb": (2 * MILLION, 8 * MILLION),
     "spark-sql-heap": (4 * MILLION, 16 * MILLION),
