@@ -125,3 +125,7 @@ class TableKafkaSink(KafkaSink):
     @property
     def takes_columns(self) -> bool:
         return True
+
+    @property
+    def takes_changes(self) -> bool:
+        return True

@@ -29,6 +29,7 @@ from headrace.datastream.connectors._kafka.sink.transaction import (
     marker_group_prefix,
 )
 from headrace.errors import JobError
+from headrace.runtime.columns.building import from_chunk
 
 
 class KafkaWriter(SinkWriter):
@@ -63,16 +64,16 @@ class KafkaWriter(SinkWriter):
         Raises:
             JobError: as ``write``.
         """
+        if self._done_before or not chunk.count:
+            return
         encoded = self._schema.encode_columns(chunk)
         if encoded is None:
-            super().write_columns(chunk)
+            columns = from_chunk(chunk)
+            self.write(columns.rows(), columns.timestamps or [None] * chunk.count)
             return
         keys, values = encoded
         with self._with_causes():
-            if not self._done_before and values and self._may_send(self._schema.topic):
-                assert self._session is not None
-                self._session.send_all(self._schema.topic, values, keys, repeat(None))
-                self._session.check()
+            self._send_all(self._schema.topic, values, keys, [None] * chunk.count)
 
     def _with_causes(self) -> AbstractContextManager[None]:
         """Return a block whose errors are given what is known of their cause."""
@@ -87,8 +88,6 @@ class KafkaWriter(SinkWriter):
             self._write_encoded(self._schema, values, timestamps)
         else:
             self._write_each(values, timestamps)
-        if self._session is not None:
-            self._session.check()
 
     def _write_encoded(
         self,
@@ -97,16 +96,27 @@ class KafkaWriter(SinkWriter):
         timestamps: Sequence[int | None],
     ) -> None:
         """Send encoded values, or pairs of key and value, to the topic of a plain schema."""
-        if not self._may_send(schema.topic):
-            return
-        assert self._session is not None
         keys: Iterable[bytes | None]
         if schema.key_schema is None:
             values, keys = encoded, repeat(None)
         else:
             keys, values = zip(*encoded, strict=True)
-        self._check_times(schema.topic, timestamps, keys)
-        self._session.send_all(schema.topic, values, keys, timestamps)
+        self._send_all(schema.topic, values, keys, timestamps)
+
+    def _send_all(
+        self,
+        topic: str,
+        values: Iterable[bytes | None],
+        keys: Iterable[bytes | None],
+        timestamps: Sequence[int | None],
+    ) -> None:
+        """Check the timestamps of records, at least one, and send them to a topic."""
+        if not self._may_send(topic):
+            return
+        assert self._session is not None
+        self._check_times(topic, timestamps, keys)
+        self._session.send_all(topic, values, keys, timestamps)
+        self._session.check()
 
     def _write_each(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
         """Serialize records one by one, check their timestamps by topic, and send them."""
@@ -129,6 +139,7 @@ class KafkaWriter(SinkWriter):
         if self._session is not None:
             for record in records:
                 self._session.send(record)
+            self._session.check()
 
     def _check_times(
         self, topic: str, timestamps: Sequence[int | None], keys: Iterable[bytes | None]
