@@ -73,6 +73,7 @@ class UpsertMaterializer(KeyedValueOperator):
         kinds, rows, changed = [], [], set[int]()
         for code, back, *row in zip(codes.tolist(), takes_back, *values, strict=True):
             place = self._find(kept[code], row) if back or self._replaces else None
+            change: tuple[int, list[Any]] | None
             if not back:
                 change = self._add(kept[code], place, row)
             elif place is not None:
@@ -87,9 +88,7 @@ class UpsertMaterializer(KeyedValueOperator):
             self.store(distinct[code], kept[code] or None)
         self._give(kinds, rows)
 
-    def _add(
-        self, kept: list[Any], place: int | None, row: list[Any]
-    ) -> tuple[int, list[Any]] | None:
+    def _add(self, kept: list[Any], place: int | None, row: list[Any]) -> tuple[int, list[Any]]:
         kind = UPDATE_AFTER if kept else INSERT
         if place is None:
             kept.append(row)

@@ -72,19 +72,18 @@ class CatalogPartitions:
         partition = tuple((key, given[key]) for key in relation.partitioned_by)
         return partition if partition in self._partitions(path) else None
 
-    def _require(self, path: ObjectPath, spec: CatalogPartitionSpec) -> sql.Partition:
-        found = self._found(path, spec)
-        if found is None:
-            raise errors.PartitionNotExistException(
-                f"Partition {spec} of table {path} in catalog {self._name} does not exist."
-            )
-        return found
+    def _missing(self, path: ObjectPath, spec: CatalogPartitionSpec) -> CatalogError:
+        return errors.PartitionNotExistException(
+            f"Partition {spec} of table {path} in catalog {self._name} does not exist."
+        )
 
     def get_partition(
         self, table_path: ObjectPath, partition_spec: CatalogPartitionSpec
     ) -> CatalogPartition:
         """Return the properties and comment of a partition."""
-        found = self._require(table_path, partition_spec)
+        found = self._found(table_path, partition_spec)
+        if found is None:
+            raise self._missing(table_path, partition_spec)
         return CatalogPartition(self._partitions(table_path)[found])
 
     def partition_exists(
@@ -128,12 +127,13 @@ class CatalogPartitions:
     ) -> None:
         """Drop a declared partition; its files stay."""
         with self._catalog.writing():
-            if ignore_if_not_exists and not self.partition_exists(table_path, partition_spec):
-                return
-            found = self._require(table_path, partition_spec)
-            self._catalog.drop_partition(
-                table_path.get_database_name(), table_path.get_object_name(), found
-            )
+            found = self._found(table_path, partition_spec)
+            if found is not None:
+                self._catalog.drop_partition(
+                    table_path.get_database_name(), table_path.get_object_name(), found
+                )
+            elif not ignore_if_not_exists:
+                raise self._missing(table_path, partition_spec)
 
     def alter_partition(
         self,
@@ -144,7 +144,8 @@ class CatalogPartitions:
     ) -> None:
         """Change the properties and comment of a partition."""
         with self._catalog.writing():
-            if ignore_if_not_exists and not self.partition_exists(table_path, partition_spec):
-                return
-            found = self._require(table_path, partition_spec)
-            self._put_partition(table_path, found, new_partition)
+            found = self._found(table_path, partition_spec)
+            if found is not None:
+                self._put_partition(table_path, found, new_partition)
+            elif not ignore_if_not_exists:
+                raise self._missing(table_path, partition_spec)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-_WORD = 0xFFFFFFFF
-_SEED = 42
+from headrace.common._murmur3 import murmur3
+
 _SMALLEST = 16
 """The slots of an empty table; it doubles when more than three quarters of them are used."""
 
@@ -27,28 +27,5 @@ def in_hash_order(pairs: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
 
 @lru_cache(maxsize=4096)
 def _spread_hash(key: str) -> int:
-    code = hash_code(key.encode())
+    code = murmur3(key.encode())
     return code ^ code >> 16
-
-
-def hash_code(data: bytes) -> int:
-    """Return the hash code of the bytes of a text, without a sign."""
-    code = _SEED
-    whole = len(data) - len(data) % 4
-    for place in range(0, whole, 4):
-        code = _mixed(code, int.from_bytes(data[place : place + 4], "little"))
-    for byte in data[whole:]:
-        code = _mixed(code, (byte - 256 if byte > 127 else byte) & _WORD)
-    code ^= len(data)
-    code = (code ^ code >> 16) * 0x85EBCA6B & _WORD
-    code = (code ^ code >> 13) * 0xC2B2AE35 & _WORD
-    return code ^ code >> 16
-
-
-def _mixed(code: int, word: int) -> int:
-    word = _rotated(word * 0xCC9E2D51 & _WORD, 15) * 0x1B873593 & _WORD
-    return (_rotated(code ^ word, 13) * 5 + 0xE6546B64) & _WORD
-
-
-def _rotated(word: int, bits: int) -> int:
-    return (word << bits | word >> (32 - bits)) & _WORD

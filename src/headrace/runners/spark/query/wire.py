@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pandas
 import pyarrow as pa
 
+from headrace.common._murmur3 import murmur3
 from headrace.runners.spark.failures import raise_encoded
 from headrace.runners.spark.query.packets import PacketWriter, encode_payload, make_packet
 from headrace.runtime.block import ALL_GROUPS, Envelope
@@ -53,8 +54,6 @@ _PACKET_BYTES = 4 << 20
 _MAX_WAITING_BYTES = 32 << 20
 """For all partitions together, as a cluster has hundreds of them."""
 _ROWS_PER_ARROW_BATCH = 256
-_SPARK_SEED = 42
-_WORD = 0xFFFFFFFF
 
 
 @lru_cache
@@ -69,22 +68,9 @@ def bucket_keys(partitions: int) -> tuple[int, ...]:
 
 
 def _spark_hash(number: int) -> int:
-    """Return Spark's hash of an int: MurmurHash3 (x86, 32 bits) of one word, seed 42, signed.
-
-    Source: ``Murmur3_x86_32.hashInt`` of Spark 4.3, used by its hash partitioning.
-    """
-    word = number * 0xCC9E2D51 & _WORD
-    word = _rotate_left(word, 15) * 0x1B873593 & _WORD
-    value = _rotate_left(_SPARK_SEED ^ word, 13) * 5 + 0xE6546B64 & _WORD
-    value ^= 4
-    value = (value ^ value >> 16) * 0x85EBCA6B & _WORD
-    value = (value ^ value >> 13) * 0xC2B2AE35 & _WORD
-    value ^= value >> 16
+    """Return Spark's hash of an int, by which its hash partitioning goes: of one word, signed."""
+    value = murmur3(number.to_bytes(4, "little"))
     return value - (1 << 32) if value >> 31 else value
-
-
-def _rotate_left(word: int, bits: int) -> int:
-    return (word << bits | word >> 32 - bits) & _WORD
 
 
 def target_partitions(envelope: Envelope, partitions: int, reader: int) -> Sequence[int]:
