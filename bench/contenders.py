@@ -227,10 +227,14 @@ _SQL_PYTHON = {
     "headrace-sql-local": (1 * MILLION, 4 * MILLION),
 }
 _SQL_PYTHON_ROWS = _SQL_PYTHON | dict.fromkeys(
-    ("pyflink-table-process", "pyflink-table-thread"), (250 * THOUSAND, 1 * MILLION)
+    ("pyflink-table-process", "pyflink-table-thread"), (250 * THOUSAND, 2 * MILLION)
 )
 # PyFlink runs pandas in processes only. One million records did not end in four minutes.
-_SQL_PYTHON_PANDAS = _SQL_PYTHON | {"pyflink-table-process": (100 * THOUSAND, 500 * THOUSAND)}
+_SQL_PYTHON_PANDAS = {
+    "headrace-sql": (2 * MILLION, 48 * MILLION),
+    "headrace-sql-local": (2 * MILLION, 24 * MILLION),
+    "pyflink-table-process": (50 * THOUSAND, 700 * THOUSAND),
+}
 
 CASES = {
     each.name: each
