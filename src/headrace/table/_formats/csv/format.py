@@ -5,25 +5,21 @@ from __future__ import annotations
 import csv
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
 from headrace.common._options.values import ValueKind
-from headrace.common.typeinfo import Types
-from headrace.datastream.formats._csv.columns import CsvColumns
+from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream.formats._csv.fields import CsvDialect
 from headrace.datastream.formats._csv.schema import CsvSchema
 from headrace.errors import SqlValidationError
-from headrace.sql.rel import Columns
+from headrace.sql.rel import Columns, arrow_schema, chosen_columns
+from headrace.table._formats.csv.columns import TableCsvColumns, read_as
 from headrace.table._formats.csv.encode import CsvWriting, line_encoder
-from headrace.table._formats.csv.quoted import (
-    QuotedCsvColumns,
-    QuotedFields,
-    quotes_whole_fields,
-)
-from headrace.table._formats.csv.values import CsvRules, arrays_of_texts, field_reader
+from headrace.table._formats.csv.quoted import QuotedFields, quotes_whole_fields
+from headrace.table._formats.csv.values import CsvRules, arrays_of, field_reader
 from headrace.table._formats.format import Decoded, TableFormat, split_lines
 from headrace.table._formats.rows import RowsBuilder, decode_in_parts
 from headrace.table._options import TableOption
@@ -48,6 +44,8 @@ class CsvTableFormat(TableFormat):
     dialect: CsvDialect = field(default_factory=CsvDialect)
     rules: CsvRules = field(default_factory=CsvRules)
     allow_comments: bool = False
+    read: tuple[str, ...] | None = None
+    """The names of the columns to decode; None: all. A line has the fields of all columns."""
 
     identifier = "csv"
     options = (
@@ -86,6 +84,17 @@ class CsvTableFormat(TableFormat):
             options["allow-comments"],
         )
 
+    def of_columns(self, names: Collection[str]) -> Self:
+        return replace(self, read=tuple(names))
+
+    @property
+    def schema(self) -> Any:
+        return arrow_schema(self._decoded)
+
+    @property
+    def _decoded(self) -> Columns:
+        return chosen_columns(self.columns, self.read)
+
     def decode(self, values: Sequence[bytes]) -> Decoded:
         return decode_in_parts(values, self._decode_block, self._decode_one_by_one)
 
@@ -115,16 +124,15 @@ class CsvTableFormat(TableFormat):
             return None  # blanks before a comment or the first field are skipped
         if block.count(b"\n") + (not block.endswith(b"\n")) != count:
             return None
-        if self.dialect.quote == '"' and self.dialect.escape is None and b'"' in block:
-            if not quotes_whole_fields(block, self.dialect.delimiter):
-                return None
-            found = self._quoted_texts.batch(block)
-        else:
-            found = self._texts.batch(block)
+        quoted = self.dialect.quote == '"' and self.dialect.escape is None and b'"' in block
+        if quoted and not quotes_whole_fields(block, self.dialect.delimiter):
+            return None
+        readers = self._quoted_columns if quoted else self._columns
+        batches = (reader.batch(block) for reader in readers)
+        found = next((batch for batch in batches if batch is not None), None)
         if found is None or found.num_rows != count:
             return None
-        kinds = [column.type for column in self.columns]
-        arrays = arrays_of_texts(found.columns, kinds, self.rules)
+        arrays = arrays_of(found.columns, [column.type for column in self._decoded])
         return None if arrays is None else pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
     @cached_property
@@ -132,27 +140,32 @@ class CsvTableFormat(TableFormat):
         return QuotedFields(self.dialect, comments=self.allow_comments)
 
     @cached_property
-    def _texts(self) -> CsvColumns:
-        return CsvColumns(self._text_schema(self.dialect), self._names)
+    def _columns(self) -> list[TableCsvColumns]:
+        return self._readers(quoted=False)
 
     @cached_property
-    def _quoted_texts(self) -> CsvColumns:
-        without = replace(self.dialect, quote=None)
-        return QuotedCsvColumns(self._text_schema(without), self._names)
+    def _quoted_columns(self) -> list[TableCsvColumns]:
+        return self._readers(quoted=True)
 
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return tuple(column.name for column in self.columns)
+    def _readers(self, *, quoted: bool) -> list[TableCsvColumns]:
+        """Return the reader of numbers and texts; and that of texts, for what it refuses."""
+        texts = [Types.STRING() for _ in self._decoded]
+        kinds = [read_as(column.type) for column in self._decoded]
+        dialect = replace(self.dialect, quote=None) if quoted else self.dialect
+        return [
+            self._reader(each, dialect, quoted)
+            for each in ([kinds, texts] if kinds != texts else [texts])
+        ]
 
-    def _text_schema(self, dialect: CsvDialect) -> CsvSchema:
-        names = self._names
-        return CsvSchema(
-            names,
-            (Types.STRING(),) * len(names),
-            ("",) * len(names),
-            dialect,
-            allow_comments=self.allow_comments,
+    def _reader(
+        self, kinds: Sequence[TypeInformation], dialect: CsvDialect, quoted: bool
+    ) -> TableCsvColumns:
+        names = tuple(column.name for column in self._decoded)
+        schema = CsvSchema(
+            names, tuple(kinds), ("",) * len(names), dialect, allow_comments=self.allow_comments
         )
+        of_lines = tuple(column.name for column in self.columns)
+        return TableCsvColumns(schema, of_lines, self.rules.null_literal, quoted)
 
     @cached_property
     def _encode(self) -> Callable[[Sequence[Sequence[Any]]], list[bytes]]:
@@ -162,7 +175,10 @@ class CsvTableFormat(TableFormat):
     @cached_property
     def _reads(self) -> list[Any]:
         csv.field_size_limit(max(csv.field_size_limit(), sys.maxsize))
-        return [field_reader(column.type, self.rules) for column in self.columns]
+        return [
+            field_reader(column.type, self.rules) if column in self._decoded else None
+            for column in self.columns
+        ]
 
     def _decode_one_by_one(self, values: Sequence[bytes | None], first: int) -> Decoded:
         reads, rows = self._reads, RowsBuilder(self.schema, first, self.rules.ignore_errors)
@@ -194,13 +210,13 @@ class CsvTableFormat(TableFormat):
             ValueError: a field is wrong, or there are too many or too few.
         """
         if len(fields) == len(reads):
-            return [read(text) for read, text in zip(reads, fields, strict=True)]
+            return [read(text) for read, text in zip(reads, fields, strict=True) if read]
         if len(fields) > len(reads) or not self.rules.ignore_errors:
             raise ValueError(
                 f"Row length mismatch. {len(reads)} fields expected but was {len(fields)}."
             )
-        found = [read(text) for read, text in zip(reads, fields, strict=False)]
-        return found + [None] * (len(reads) - len(found))
+        found = [read(text) for read, text in zip(reads, fields, strict=False) if read]
+        return found + [None] * sum(read is not None for read in reads[len(fields) :])
 
 
 _CONTROLS = {"n": "\ue000", "t": "\ue001", "r": "\ue002", "0": "\ue003"}

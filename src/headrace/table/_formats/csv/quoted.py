@@ -1,27 +1,14 @@
-"""Blocks of CSV with quoted fields, if pyarrow reads them as Flink's CSV format does."""
+"""Quoted fields of CSV: whether pyarrow reads them as Flink's format does, and where they end."""
 
 from __future__ import annotations
 
 import re
-from functools import cached_property
-from typing import Any
 
-from headrace.datastream.formats._csv.columns import CsvColumns
 from headrace.datastream.formats._csv.fields import CsvDialect
 
 _LINE_FEED, _CARRIAGE_RETURN = b"\n\r"
 _SHORT = 1 << 10
 """For fewer bytes a pattern is faster than numpy."""
-
-
-class QuotedCsvColumns(CsvColumns):
-    """Reads blocks whose quotes are around whole fields; the dialect has none to look for."""
-
-    @cached_property
-    def _options(self) -> tuple[Any, Any]:
-        parsing, converting = super()._options
-        parsing.quote_char, parsing.double_quote = '"', False
-        return parsing, converting
 
 
 def quotes_whole_fields(block: bytes, delimiter: str) -> bool:

@@ -160,19 +160,12 @@ def column_of_texts(texts: Any, kind: SqlType) -> Any | None:
     return None
 
 
-def arrays_of_texts(
-    texts: Sequence[Any], kinds: Sequence[SqlType], rules: CsvRules
-) -> list[Any] | None:
-    """Return string arrays as columns of the types; None: they must be read one by one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
+def arrays_of(given: Sequence[Any], kinds: Sequence[SqlType]) -> list[Any] | None:
+    """Return arrays of texts or of values as columns of the types; None: some texts must be read
+    one by one."""
     found = []
-    for array, kind in zip(texts, kinds, strict=True):
-        if rules.null_literal is not None:
-            isnull = pc.equal(array, rules.null_literal)
-            array = pc.if_else(isnull, pa.scalar(None, pa.string()), array)
-        made = column_of_texts(array, kind)
+    for array, kind in zip(given, kinds, strict=True):
+        made = array if array.type == to_arrow(kind) else column_of_texts(array, kind)
         if made is None:
             return None
         found.append(made)
