@@ -43,7 +43,8 @@ class PlanningOptions:
 
     ``time_zone``: that of TIMESTAMP_LTZ. ``duplicates``: whether tables of changes may deliver a
     change twice. ``idle_ms``: after how long without rows a split counts as idle; 0: never, unless
-    its table says so. ``ttl_ms``: how long state is kept after its last change; 0: without end.
+    its table says so. ``ttl_ms``: how long state is kept after its last change; 0: without end, as
+    in a batch.
     ``materialize``: whether sinks keep the rows of their key. ``drops_nulls``: whether rows with
     NULL in a column that is NOT NULL are dropped; otherwise the job fails.
     """
@@ -62,9 +63,10 @@ class PlanningOptions:
     @classmethod
     def of(cls, configuration: Configuration) -> Self:
         """Return the options as they are set now."""
-        ttl_ms = options.read(configuration, STATE_TTL)
+        batch = is_batch(configuration)
+        ttl_ms = 0 if batch else options.read(configuration, STATE_TTL)
         return cls(
-            batch=is_batch(configuration),
+            batch=batch,
             time_zone=time_zone_of(configuration),
             mini_batch=options.read(configuration, MINI_BATCH),
             duplicates=options.read(configuration, DUPLICATES),

@@ -59,17 +59,17 @@ class KafkaConnector(Connector):
         options, parts = self._parts(request)
         topics, pattern = _topics(request.name, options)
         properties = _properties(request)
-        policy = missing_offsets_policy(request.name, properties)
+        reset = properties.pop("auto.offset.reset", None)
+        policy = missing_offsets_policy(request.name, reset)
         starting = (
             KafkaOffsetsInitializer.earliest()
             if self.upserts
-            else starting_offsets(request.name, options, topics, properties)
+            else starting_offsets(request.name, options, topics, properties, reset)
         )
         interval_ms = options[DISCOVERY.key]
         properties.setdefault("partition.discovery.interval.ms", str(interval_ms))
         mode = ChangelogMode.upsert() if self.upserts else parts.value.gives
         stopping = stopping_offsets(request.name, options, topics, properties)
-        properties.pop("auto.offset.reset", None)
         source = TableKafkaSource(
             topics=topics,
             topic_pattern=pattern,

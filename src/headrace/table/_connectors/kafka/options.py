@@ -108,13 +108,12 @@ def guarantee_of(table: str, options: Mapping[str, Any]) -> DeliveryGuarantee:
     return found
 
 
-def missing_offsets_policy(table: str, properties: Mapping[str, object]) -> Policy:
+def missing_offsets_policy(table: str, reset: object) -> Policy:
     """Return what happens to records that are gone, by ``auto.offset.reset``.
 
     Raises:
         SqlValidationError: the property has another value than Kafka's.
     """
-    reset = properties.get("auto.offset.reset")
     if reset not in _RESETS:
         raise SqlValidationError(
             f"table {table!r}: properties.auto.offset.reset is {reset!r}, but must be"
@@ -128,8 +127,9 @@ def starting_offsets(
     options: Mapping[str, Any],
     topics: tuple[str, ...],
     properties: Mapping[str, object],
+    reset: object,
 ) -> KafkaOffsetsInitializer:
-    """Return where reading begins; ``auto.offset.reset`` is one of Kafka's."""
+    """Return where reading begins; ``reset``: ``auto.offset.reset``, one of Kafka's values."""
     mode = options[STARTUP.key]
     if mode == "earliest-offset":
         return KafkaOffsetsInitializer.earliest()
@@ -137,8 +137,7 @@ def starting_offsets(
         return KafkaOffsetsInitializer.latest()
     if mode == "group-offsets":
         _check_group(table, STARTUP, properties)
-        reset = _RESETS[properties.get("auto.offset.reset")]
-        return KafkaOffsetsInitializer.committed_offsets(reset)
+        return KafkaOffsetsInitializer.committed_offsets(_RESETS[reset])
     return _given_offsets(table, options, mode, topics, STARTUP, STARTUP_TIME, STARTUP_OFFSETS)
 
 

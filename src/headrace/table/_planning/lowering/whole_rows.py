@@ -33,7 +33,6 @@ def lower_changelog_normalize(context: LoweringContext, rel: ChangelogNormalize)
 
 def lower_set_operation(context: LoweringContext, rel: SetOperation) -> DataStream:
     """Return the rows of INTERSECT or EXCEPT."""
-    batch = context.options.batch
     sided = Union((with_side(rel.left, left=True), with_side(rel.right, left=False)))
     spec = SetOperationSpec(
         rel.kind,
@@ -41,8 +40,8 @@ def lower_set_operation(context: LoweringContext, rel: SetOperation) -> DataStre
         SIDE,
         arrow_schema(sided.columns),
         arrow_schema(rel.columns),
-        emits="last" if batch else "each",
-        ttl_ms=0 if batch else context.options.ttl_ms,
+        emits="last" if context.options.batch else "each",
+        ttl_ms=context.options.ttl_ms,
         only_inserts=not context.changes(rel),
     )
     keys = tuple(column.name for column in rel.columns)
