@@ -184,9 +184,10 @@ def _map_batches(point: str) -> Ask:
     return lambda m: m.value("map-batches", "headrace-local", "time_to_plain_loop", point)
 
 
-def _decoded(what: str) -> Ask:
+def _decoded(rows: str, what: str) -> Ask:
     """How many rows of JSON tables decode on one core; ``what``: lines, or messages."""
-    return lambda m: m.value("sql-formats", "headrace-sql-local", f"json_{what}_per_second")
+    name = f"json_{rows}_{what}_per_second"
+    return lambda m: m.value("sql-formats", "headrace-sql-local", name)
 
 
 def _avro(what: str) -> Ask:
@@ -528,10 +529,15 @@ TARGETS = (
     ),
     *(
         Target(
-            f"SQL: {what} of JSON decoded into columns by one core, in processor time",
+            f"SQL: {what} of JSON, {described}, decoded into columns by one core, in processor"
+            " time",
             2_000_000,
-            _decoded(what),
+            _decoded(rows, what),
             "rows/s",
+        )
+        for rows, described in (
+            ("mixed", "a number, a text, a price and a timestamp"),
+            ("numbers", "three numbers"),
         )
         for what in ("lines", "messages")
     ),

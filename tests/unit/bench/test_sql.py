@@ -93,9 +93,10 @@ def test_the_targets_find_the_rates_of_decoding(
     table_formats.main()
     values = json.loads(capsys.readouterr().out.splitlines()[-1])
     rows = [{"contender": "headrace-sql-local", "round": 0, "values": values}]
-    asked = [each for each in TARGETS if "of JSON decoded into columns" in each.text]
+    asked = [each for each in TARGETS if "decoded into columns" in each.text]
     answers = [each.ask(Measured({"sql-formats": {"rows": rows}})) for each in asked]
     assert [each and each.median for each in answers] == [
-        values["json_lines_per_second"],
-        values["json_messages_per_second"],
+        values[f"json_{rows}_{what}_per_second"]
+        for rows in ("mixed", "numbers")
+        for what in ("lines", "messages")
     ]
