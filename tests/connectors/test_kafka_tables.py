@@ -33,6 +33,7 @@ def options(servers: str, topic: str, **more: str) -> dict[str, str]:
 READ = {"scan_bounded_mode": "latest-offset"}
 
 
+@pytest.mark.capability("SQL: tables in Kafka, exactly once", runners="local")
 @pytest.mark.parametrize("name", ["json", "csv", "avro"])
 def test_what_is_written_exactly_once_is_read(kafka_servers: str, name: str) -> None:
     topic = new_topic(kafka_servers, 2)
@@ -51,6 +52,7 @@ def test_what_is_written_exactly_once_is_read(kafka_servers: str, name: str) -> 
     assert {row.p for row in found} <= {0, 1}
 
 
+@pytest.mark.capability("SQL: tables in Kafka, exactly once", runners="local")
 def test_upserts(kafka_servers: str) -> None:
     topic = new_topic(kafka_servers, 1)
     changes = [("+I", 1, "a"), ("+U", 1, "b"), ("+I", 2, "c"), ("-D", 2, "c")]

@@ -208,6 +208,7 @@ SAME: dict[str, tuple[str, str, tuple[str, ...]]] = {
 BY_KEY = {"table.exec.source.cdc-events-duplicate": "true"}
 
 
+@pytest.mark.capability("SQL: savepoints, other key groups, changed statements", runners="local")
 @pytest.mark.parametrize("name", SAME)
 def test_a_statement_with_the_same_meaning_goes_on(name: str, folder: Path) -> None:
     query, changed, before = SAME[name]

@@ -81,6 +81,7 @@ def test_a_twentieth_of_the_corpus() -> None:
     assert checked(random.Random(drawn.seed()).sample(every, len(every) // 20)) > 0
 
 
+@pytest.mark.capability("SQL: savepoints, other key groups, changed statements", runners="local")
 @pytest.mark.parametrize("area", areas())
 def test_every_statement_that_keeps_state(area: str) -> None:
     checked(answered_cases(area))

@@ -127,6 +127,7 @@ def of_duckdb(rows: list[Any], window: str, group: str, calls: str) -> Counter[t
 cuts = st.lists(st.integers(1, 6), max_size=6)
 
 
+@pytest.mark.capability("SQL: windows of event time", runners="local")
 @settings(max_examples=examples(15), deadline=None)
 @given(
     st.sampled_from(sorted(WINDOWS)),

@@ -72,6 +72,7 @@ def collected(env: TableEnvironment, query: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in found]
 
 
+@pytest.mark.capability("SQL: tables of Spark's catalog", runners="batch, streaming")
 @pytest.mark.parametrize("batch", [True, False])
 def test_tables_of_spark_are_read_and_written(spark: SparkSession, batch: bool) -> None:
     env = environment(batch)

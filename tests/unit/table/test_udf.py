@@ -205,6 +205,7 @@ def test_stop_iteration_does_not_end_the_rows(table: Table) -> None:
     assert "values:   (2,)" in "\n".join(caught.value.__notes__)
 
 
+@pytest.mark.capability("SQL and Table API: Python functions, also over pandas", runners="local")
 @pytest.mark.parametrize(
     ("function", "problem"),
     [

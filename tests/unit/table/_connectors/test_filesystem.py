@@ -172,6 +172,7 @@ def test_folders_of_flink(tmp_path: Path) -> None:
     assert written(made) == {str(folder.relative_to(tmp_path)): "1\n"}
 
 
+@pytest.mark.capability("SQL: tables in files: csv, json, avro, parquet", runners="local")
 @pytest.mark.parametrize("name", ["json", "csv", "avro", "parquet"])
 def test_every_format_reads_what_it_wrote(tmp_path: Path, name: str) -> None:
     of = columns(a=BIGINT, b=STRING, c=DecimalType(10, 2), t=TimestampType(3), d=DATE, f=DOUBLE)
