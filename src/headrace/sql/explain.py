@@ -69,8 +69,9 @@ def _calls_python(rel: Rel) -> bool:
 def _describe(rel: Rel) -> str:
     match rel:
         case Scan():
-            names = ", ".join(column.name for column in rel.fields)
-            return f"table=[{'.'.join(rel.table)}], fields=[{names}]"
+            names = ", ".join(column.name for column in rel.columns)
+            files = "" if rel.files_where is None else f", filesWhere=[{rel.files_where}]"
+            return f"table=[{'.'.join(rel.table)}], fields=[{names}]{files}"
         case StreamScan():
             return f"stream=[{rel.name}], fields=[{', '.join(each.name for each in rel.fields)}]"
         case Values():

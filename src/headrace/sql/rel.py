@@ -6,7 +6,7 @@ them, and ``lower`` makes the graph of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -33,6 +33,11 @@ class Column:
 
 
 Columns = tuple[Column, ...]
+
+
+def chosen_columns(columns: Columns, names: Collection[str] | None) -> Columns:
+    """Return the columns with these names, in their order; None: all."""
+    return columns if names is None else tuple(each for each in columns if each.name in names)
 
 
 def reference(column: Column) -> ColumnRef:
@@ -70,8 +75,9 @@ class OverInput(Rel):
 class Scan(Rel):
     """The rows of a table's connector: its physical and metadata columns.
 
-    ``table``: the path ``(catalog, database, name)``. ``options``: those of the table, with the
-    hints of the statement.
+    ``table``: the path ``(catalog, database, name)``. ``fields``: all of its columns. ``options``:
+    those of the table, with the hints of the statement. ``read``: the names of the columns that the
+    source gives; None: all. ``files_where``: files whose rows do not meet it need not be read.
     """
 
     table: tuple[str, ...]
@@ -81,10 +87,12 @@ class Scan(Rel):
     """The columns of metadata, each with its key."""
     primary_key: tuple[str, ...] = ()
     partitioned_by: tuple[str, ...] = ()
+    read: tuple[str, ...] | None = None
+    files_where: Expression | None = None
 
     @property
     def columns(self) -> Columns:
-        return self.fields
+        return chosen_columns(self.fields, self.read)
 
 
 StreamRows = Literal["inserts", "changes", "upserts"]

@@ -147,6 +147,10 @@ class FileSource(Source):
         """The tag for records that cannot be decoded, or None."""
         return self.error_tag
 
+    def takes(self, path: str) -> bool:
+        """Return whether a file that is found is read."""
+        return True
+
     def absolute(self) -> FileSource:
         """Return a copy with absolute paths, because tasks may have another working directory."""
         return replace(self, paths=tuple(map(absolute, self.paths)))
@@ -157,6 +161,7 @@ class FileSource(Source):
             self.format,
             self.max_range_bytes,
             absolute_paths=all(absolute(path) == path for path in self.paths),
+            takes=self.takes,
         )
         if self.discovery_interval_ms is None:
             return StaticFiles(self.paths, planner)

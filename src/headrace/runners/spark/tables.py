@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,10 +80,10 @@ class SparkTables:
             self._options(full) if provider in FORMATS else {},
         )
 
-    def rows(self, name: str) -> DataFrame:
-        """Return the rows that a table has now, by its full name."""
+    def rows(self, name: str, columns: Sequence[str]) -> DataFrame:
+        """Return some columns of the rows that a table has now, by its full name."""
         self._spark.catalog.refreshTable(name)
-        return self._spark.table(name)
+        return self._spark.table(name).select(*map(_quoted, columns))
 
     def _options(self, name: str) -> dict[str, str]:
         """Return the options of CREATE TABLE for the files of a table."""

@@ -11,7 +11,8 @@ from headrace.common.changelog_mode import ChangelogMode
 from headrace.connector import Sink, Source
 from headrace.errors import SqlValidationError
 from headrace.operators.columns.calc import BatchFunction
-from headrace.sql.rel import Columns
+from headrace.sql.expressions import Expression
+from headrace.sql.rel import Columns, chosen_columns
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,9 @@ class TableRequest:
 
     ``columns``: those that the connector has: physical ones, and after them those of ``metadata``.
     ``options``: all of WITH and of hints, but ``connector``. ``batch``: whether the job is one.
-    ``overwrite``: whether it is written by INSERT OVERWRITE.
+    ``overwrite``: whether it is written by INSERT OVERWRITE. ``read``: the names of the columns
+    that the statements of the job read; None: all. ``files_where``: over
+    ``TableSource.columns_of_files``: files whose rows do not meet it need not be read.
     """
 
     name: str
@@ -40,6 +43,13 @@ class TableRequest:
     batch: bool = False
     time_zone: str = "UTC"
     overwrite: bool = False
+    read: tuple[str, ...] | None = None
+    files_where: Expression | None = None
+
+    @property
+    def columns_read(self) -> Columns:
+        """The columns that a source which ``projects`` gives."""
+        return chosen_columns(self.columns, self.read)
 
 
 @dataclass(frozen=True)
@@ -49,12 +59,16 @@ class TableSource:
     Its reader should have columns, with the shape ``NamedRows`` and the Arrow types of
     ``headrace.sql.types.to_arrow``. ``conversion``: converts other columns to them.
     ``with_dictionaries``: the same source, with columns of texts that may be dictionary-encoded.
+    ``projects``: whether it gives only ``TableRequest.columns_read``; otherwise all columns.
+    ``columns_of_files``: the columns with the same value in all rows of a file.
     """
 
     source: Source
     mode: ChangelogMode = field(default_factory=ChangelogMode.insert_only)
     conversion: BatchFunction | None = None
     with_dictionaries: Source | None = None
+    projects: bool = False
+    columns_of_files: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.serialization import BulkWriterFactory
 from headrace.datastream.formats._file_format import FileFormat
-from headrace.sql.rel import Columns, arrow_schema
+from headrace.sql.rel import Columns, arrow_schema, chosen_columns
 from headrace.table._options import TableOption
 
 Place = Literal["files", "messages"]
@@ -84,6 +84,10 @@ class TableFormat(ABC):
             return None
         key = f"{self.identifier}.ignore-parse-errors"
         return f"the table's option {key!r} = 'true' makes such fields NULL, and skips such rows"
+
+    def of_columns(self, names: Collection[str]) -> Self:
+        """Return the format that decodes only the columns with these names."""
+        return replace(self, columns=chosen_columns(self.columns, names))
 
     def __getstate__(self) -> dict[str, Any]:
         # Properties that are computed once are not pickled.

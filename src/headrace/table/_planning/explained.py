@@ -29,7 +29,7 @@ class PlanTexts:
     def of_query(self, rel: Rel, details: Sequence[str] = ()) -> str:
         """Return the plan of a relation, and of its job."""
         lowering = self._planner.lowering()
-        rel = lowering.planned(rel)
+        rel = lowering.planned_query(rel)
         plan = explain(rel, lowering.mode if _CHANGELOG_MODE in details else None)
         with self._env._job_apart():
             sinks = (lowering.lower(rel)._collecting_sink(),)
@@ -40,7 +40,7 @@ class PlanTexts:
         lowering = self._planner.lowering()
         sinks = self._planner.sinks(lowering)
         mode = lowering.mode if _CHANGELOG_MODE in details else None
-        planned = [sinks.plan(each) for each in inserts]
+        planned = sinks.plans_of_job(inserts)
         plans = [explain_sink(each.target.full_name, each.rel, mode) for each in planned]
         kept = [(each.target.full_name, each.rel) for each in planned if each.changes.materialized]
         with self._env._job_apart():

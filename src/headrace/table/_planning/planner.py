@@ -42,15 +42,14 @@ class Planner:
 
     def add_sinks(self, inserts: Sequence[PlannedInsert]) -> list[str]:
         """Add sinks to a new job, and return the names of their tables."""
-        self._add(inserts, self.lowering())
+        sinks = self.sinks(self.lowering())
+        for plan in sinks.plans_of_job(inserts):
+            sinks.add(plan)
         return [each.target.full_name for each in inserts]
 
     def attach(self, inserts: Sequence[PlannedInsert]) -> None:
         """Add sinks to the program; they share operators with its streams."""
-        self._add(inserts, self._shared())
-
-    def _add(self, inserts: Sequence[PlannedInsert], lowering: Lowering) -> None:
-        sinks = self.sinks(lowering)
+        sinks = self.sinks(self._shared())
         for plan in [sinks.plan(each) for each in inserts]:
             sinks.add(plan)
 

@@ -191,7 +191,7 @@ class SqlSession:
     def collect(self, rel: Rel) -> TableResult:
         """Return the rows of a plan. Their job starts when the first row is read."""
         lowering = self.planner.lowering()
-        planned, drops = lowering.planned(rel), lowering.options.drops_nulls
+        planned, drops = lowering.planned_query(rel), lowering.options.drops_nulls
         with self.env._job_apart():
             stream = lowering.lower_required(planned, required_of_result(planned), "collect", drops)
 

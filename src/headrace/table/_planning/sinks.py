@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.connector import Sink
@@ -30,7 +31,7 @@ def required_of_result(rel: Rel) -> tuple[str, ...]:
     Only a source may have NULLs where it says that there are none.
     """
     scans = [each for each in walk(rel) if isinstance(each, Scan)]
-    if all(column.type.nullable for scan in scans for column in scan.fields):
+    if all(column.type.nullable for scan in scans for column in scan.columns):
         return ()
     return tuple(column.name for column in rel.columns if not column.type.nullable)
 
@@ -60,6 +61,12 @@ class TableSinks:
         stream = self._lowering.lower_required(plan.rel, plan.required, target.name, drops)
         uid = self._lowering.ids.of_sink(f"{target.full_name} {plan.sink.locator}")
         self._with_changes(stream, plan).sink_to(plan.sink).uid(uid)
+
+    def plans_of_job(self, inserts: Sequence[PlannedInsert]) -> list[SinkPlan]:
+        """Return the plans of the only INSERTs of a job; ``plan`` has the errors."""
+        plans = [self.plan(each) for each in inserts]
+        rels = self._lowering.planned_together([each.rel for each in plans])
+        return [replace(plan, rel=rel) for plan, rel in zip(plans, rels, strict=True)]
 
     def plan(self, insert: PlannedInsert) -> SinkPlan:
         """Return what an INSERT means for its table.

@@ -81,7 +81,7 @@ class TableStreams:
         if found.conversion is None:
             return stream
         return stream._add(
-            CalcSpec(found.conversion, arrow_schema(scan.fields)), call_site(), "sql"
+            CalcSpec(found.conversion, arrow_schema(scan.columns)), call_site(), "sql"
         )
 
     def stream(self, scan: StreamScan) -> DataStream:
@@ -97,6 +97,19 @@ class TableStreams:
     def mode(self, scan: Scan) -> ChangelogMode:
         """Return the row kinds of a table."""
         return self._source(scan).mode
+
+    def projects(self, scan: Scan) -> bool:
+        """Return whether a table's source can leave out columns.
+
+        A changelog is read whole: its rows replace each other by all their columns.
+        """
+        found = self._source(scan)
+        return found.projects and found.mode == ChangelogMode.insert_only()
+
+    def columns_of_files(self, scan: Scan) -> frozenset[str]:
+        """Return the columns of a table with the same value in all rows of a file."""
+        found = self._source(scan)
+        return found.columns_of_files if found.mode == ChangelogMode.insert_only() else frozenset()
 
     def locator(self, scan: Scan) -> str:
         """Return what a table reads."""
@@ -116,6 +129,8 @@ class TableStreams:
                 tuple(MetadataField(name, key) for name, key in scan.metadata),
                 scan.primary_key,
                 scan.partitioned_by,
+                read=scan.read,
+                files_where=scan.files_where,
                 batch=self._batch,
                 time_zone=self._time_zone,
             )

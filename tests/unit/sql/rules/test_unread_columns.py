@@ -23,8 +23,8 @@ from headrace.sql.rel import (
     reference,
     walk,
 )
-from headrace.sql.rules.unread_columns import without_unread_columns
-from headrace.sql.types import BIGINT, BOOLEAN, INT, TimestampType
+from headrace.sql.rules.unread_columns import with_columns_read, without_unread_columns
+from headrace.sql.types import BIGINT, BOOLEAN, INT, STRING, TimestampType
 
 TIME = TimestampType(3)
 COLUMNS = (Column("a", INT), Column("b", INT), Column("t", TIME))
@@ -106,3 +106,38 @@ def test_a_group_of_all_rows_keeps_its_first_result() -> None:
 
 def test_groups_without_results_keep_their_keys() -> None:
     assert calls_of(Aggregate(Calc(GROUPED, (), ()), (), (COUNT,))) == ["n"]
+
+
+def scans_of(*rels: Rel, projects: bool = True) -> list[tuple[str, ...] | None]:
+    made = with_columns_read(rels, lambda _: projects)
+    assert [each.columns for each in made] == [each.columns for each in rels]
+    return [scan.read for rel in made for scan in walk(rel) if isinstance(scan, Scan)]
+
+
+def test_tables_give_what_is_read() -> None:
+    assert scans_of(SCAN) == [None]
+    assert scans_of(reading(SCAN, "b")) == [("b",)]
+    assert scans_of(reading(SCAN, "b"), projects=False) == [None]
+    assert scans_of(GROUPED) == [("a", "b")]
+    assert scans_of(Watermark(reading(SCAN, "b", "t"), "t", Literal(TIME, None), COLUMNS[1:])) == [
+        ("b", "t")
+    ]
+
+
+def test_the_plans_of_a_job_read_a_table_together() -> None:
+    assert scans_of(reading(SCAN, "b"), reading(SCAN, "a")) == [("a", "b")] * 2
+    assert scans_of(reading(SCAN, "b"), SCAN) == [None] * 2
+
+
+def test_rows_are_counted_by_the_shortest_column() -> None:
+    count = Aggregate(Scan(("c", "d", "t"), (Column("s", STRING), *COLUMNS)), (), (COUNT,))
+    assert scans_of(count) == [("a",)]
+
+
+def test_sorted_rows_do_not_have_what_others_read() -> None:
+    first = Sort(reading(SCAN, "a", "b"), (("b", True, True),), limit=1)
+    (made, _) = with_columns_read([reading(first, "a"), SCAN], lambda _: True)
+    assert [each.name for each in made.inputs[0].columns] == ["a", "b"]
+    over_all = Sort(SCAN, (("b", True, True),), limit=1)
+    (made, _) = with_columns_read([reading(over_all, "a"), SCAN], lambda _: True)
+    assert [each.name for each in made.inputs[0].columns] == ["a", "b"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from zlib import crc32
@@ -60,12 +60,13 @@ class FilePlanner:
     """Splits files of one format into ranges; caches their stats.
 
     ``absolute_paths``: whether ranges have absolute paths, also of files that an earlier run has
-    listed by relative ones.
+    listed by relative ones. ``takes``: whether a file that is found is read.
     """
 
     format: FileFormat
     max_range_bytes: int | None
     absolute_paths: bool = False
+    takes: Callable[[str], bool] = lambda _: True
     _stats_by_path: dict[str, FileStats] = field(default_factory=dict)
 
     def file_stats(self, path: str, extent: int | None = None) -> FileStats:
@@ -187,7 +188,8 @@ class StaticFiles(SplitEnumerator):
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
         """Return every file, at its beginning."""
-        found = find_files(self.paths, self.files)
+        listed = find_files(self.paths, self.files)
+        found = [file for file in listed if self.planner.takes(file.path)]
         digits = max(4, len(str(len(found))))
         return {
             f"{index:0{digits}d}:{file.path}": [0, self.planner.file_stats(file.path).extent]
@@ -413,12 +415,15 @@ class MonitoredFolder(SplitEnumerator):
 
     def _discover(self) -> None:
         log = self._read_entries()
-        new = [
-            file
-            for file in find_files(self.paths, self.files)
-            if absolute(file.path) not in self._known
-            and not file.path.endswith(UNFINISHED_SUFFIXES)
-        ]
+        new = []
+        for file in find_files(self.paths, self.files):
+            path = absolute(file.path)
+            if path in self._known or path.endswith(UNFINISHED_SUFFIXES):
+                continue
+            if self.planner.takes(file.path):
+                new.append(file)
+            else:
+                self._known.add(path)
         new.sort(key=lambda file: (file.mtime_ms, file.path))
         lines, entries = [], []
         for file in new:

@@ -85,6 +85,7 @@ class FilesystemConnector(Connector):
             (location_of(table.options["path"]),),
             discovery_interval_ms=table.options["source.monitor-interval"],
             mode=table.format.gives,
+            columns=table.extra,
         )
         read = source.absolute()
         encoded = table.reader_with_dictionaries
@@ -92,6 +93,8 @@ class FilesystemConnector(Connector):
             read,
             table.format.gives,
             with_dictionaries=None if encoded is None else replace(read, format=encoded),
+            projects=True,
+            columns_of_files=table.extra.columns_of_files,
         )
 
     def sink(self, request: TableRequest) -> TableSink:
@@ -128,10 +131,14 @@ class TableFileSource(FileSource):
     """Files of a table."""
 
     mode: ChangelogMode = field(default_factory=ChangelogMode.insert_only)
+    columns: FileColumns = field(default_factory=lambda: FileColumns(()))
 
     @property
     def gives(self) -> ChangelogMode | None:
         return self.mode
+
+    def takes(self, path: str) -> bool:
+        return self.columns.takes(path)
 
 
 @dataclass(frozen=True)
@@ -159,8 +166,13 @@ class _FileTable:
             request.metadata,
             request.partition_keys,
             options["partition.default-name"],
+            request.read,
+            request.files_where,
+            request.time_zone,
         )
         made = make_format(kind, request.name, extra.in_files, options)
+        if request.read is not None:
+            made = made.of_columns(extra.decoded)
         return _FileTable(request, options, made, extra)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,10 @@ from urllib.parse import unquote
 
 from headrace.common._storage.locations import stat_file
 from headrace.errors import SqlValidationError, TypeMismatchError
-from headrace.sql.rel import Columns, arrow_schema
+from headrace.sql.evaluate import compile_condition
+from headrace.sql.expressions import Expression, columns_of
+from headrace.sql.functions.function import Session
+from headrace.sql.rel import Columns, arrow_schema, chosen_columns
 from headrace.sql.types import (
     BIGINT,
     STRING,
@@ -33,28 +36,42 @@ class FileColumns:
     """Adds columns to the rows of a file, and puts all in the order of the table.
 
     ``columns``: of the table. ``metadata``: by column, its key. ``default_partition``: the name of
-    a folder whose value is NULL or empty.
+    a folder whose value is NULL or empty. ``read``: the names of the columns to give; None: all.
+    ``where``: files are left out whose rows do not meet it; in the time zone.
     """
 
     columns: Columns
     metadata: tuple[MetadataField, ...] = ()
     partition_keys: tuple[str, ...] = ()
     default_partition: str = ""
+    read: tuple[str, ...] | None = None
+    where: Expression | None = None
+    time_zone: str = "UTC"
 
     @property
     def in_files(self) -> Columns:
         """The columns that files hold."""
-        others = {*self.partition_keys, *(each.name for each in self.metadata)}
-        return tuple(column for column in self.columns if column.name not in others)
+        return tuple(each for each in self.columns if each.name not in self.columns_of_files)
+
+    @property
+    def columns_of_files(self) -> frozenset[str]:
+        """The columns with the same value in all rows of a file."""
+        return frozenset((*self.partition_keys, *(each.name for each in self.metadata)))
+
+    @property
+    def decoded(self) -> tuple[str, ...]:
+        """The columns of files that are needed; at least one, by which rows are counted."""
+        names = tuple(column.name for column in self.in_files)
+        return tuple(each for each in names if each in self._schema.names) or names[:1]
 
     def for_file(self, path: str) -> Callable[[Any], Any]:
-        """Return a function from a batch of a file's own columns to one of all columns."""
-        if len(self.in_files) == len(self.columns):
+        """Return a function from a batch of the columns ``decoded`` to one of those to give."""
+        if [*self.decoded] == self._schema.names:
             return lambda batch: batch
         import pyarrow as pa
 
-        values = self._values_of(path)
         schema = self._schema
+        values = self._values_of(path, self.columns_of_files.intersection(schema.names))
 
         def complete(batch: Any) -> Any:
             count = batch.num_rows
@@ -68,19 +85,37 @@ class FileColumns:
 
         return complete
 
+    def takes(self, path: str) -> bool:
+        """Return whether the rows of a file meet the condition.
+
+        Raises:
+            SqlValidationError: the path lacks a folder of a partition.
+            TypeMismatchError: a folder's name is no value of its column.
+        """
+        if self.where is None:
+            return True
+        import pyarrow as pa
+
+        values = self._values_of(path, columns_of(self.where))
+        batch = pa.RecordBatch.from_arrays(
+            [pa.repeat(value, 1) for value in values.values()], names=[*values]
+        )
+        holds = compile_condition(self.where, batch.schema)(batch, Session(self.time_zone))
+        return bool(holds.true_count)
+
     @cached_property
     def _schema(self) -> Any:
-        return arrow_schema(self.columns)
+        return arrow_schema(chosen_columns(self.columns, self.read))
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: vars(self)[each.name] for each in fields(self)}
 
-    def _values_of(self, path: str) -> dict[str, Any]:
-        """Return the value of each added column, as an Arrow scalar."""
+    def _values_of(self, path: str, names: Collection[str]) -> dict[str, Any]:
+        """Return the values of some columns of a file, as Arrow scalars."""
         import pyarrow as pa
 
         values: dict[str, Any] = {}
-        if self.metadata:
+        if any(each.name in names for each in self.metadata):
             found = stat_file(path)
             known: dict[str, Any] = {
                 "file.path": path,
@@ -93,6 +128,8 @@ class FileColumns:
             values |= self._partition_of(path)
         scalars: dict[str, Any] = {}
         for name, value in values.items():
+            if name not in names:
+                continue
             kind = self._schema.field(name).type
             try:
                 scalars[name] = _scalar(value, kind, pa)

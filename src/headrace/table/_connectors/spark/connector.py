@@ -33,8 +33,9 @@ class SparkConnector(Connector):
     def source(self, request: TableRequest) -> TableSource:
         """Return the rows that the table has when the statement is planned."""
         options = read_options(request.name, request.options, _OPTIONS, (FILE_OPTION,))
-        rows = spark_tables().rows(options["table"])
-        return TableSource(from_dataframe(rows), conversion=ColumnsOfSpark(request.columns))
+        columns = request.columns_read
+        rows = spark_tables().rows(options["table"], [each.name for each in columns])
+        return TableSource(from_dataframe(rows), conversion=ColumnsOfSpark(columns), projects=True)
 
     def sink(self, request: TableRequest) -> TableSink:
         """Return a sink that appends to the table exactly once.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from typing import IO, Any, Self
@@ -60,6 +60,11 @@ class AvroTableFormat(BulkTableFormat):
             )
         schema = schema_of_columns(table, columns, legacy=options[LEGACY.key])
         return cls(columns, json.dumps(schema), _codec(table, options[_CODEC.key]))
+
+    def of_columns(self, names: Collection[str]) -> Self:
+        schema = json.loads(self.schema_text)
+        schema["fields"] = [each for each in schema["fields"] if each["name"] in names]
+        return replace(super().of_columns(names), schema_text=json.dumps(schema))
 
     def decode(self, values: Sequence[bytes]) -> Decoded:
         return decode_messages(self, self._reader, values)

@@ -36,6 +36,12 @@ class Streams(Protocol):
     def mode(self, scan: Scan) -> ChangelogMode:
         """Return the row kinds of a table."""
 
+    def projects(self, scan: Scan) -> bool:
+        """Return whether a table's source can leave out columns."""
+
+    def columns_of_files(self, scan: Scan) -> frozenset[str]:
+        """Return the columns of a table with the same value in all rows of a file."""
+
     def locator(self, scan: Scan) -> str:
         """Return what a table reads."""
 

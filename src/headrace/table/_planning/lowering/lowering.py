@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 
 from headrace.datastream._build.call_site import call_site
@@ -34,7 +34,8 @@ from headrace.sql.rules.emit import with_emit_strategies
 from headrace.sql.rules.no_rows import with_results_of_empty_inputs
 from headrace.sql.rules.normalize import with_normalized_sources
 from headrace.sql.rules.unique_groups import without_single_row_groups
-from headrace.sql.rules.unread_columns import without_unread_columns
+from headrace.sql.rules.unread_columns import with_columns_read, without_unread_columns
+from headrace.sql.rules.unread_files import with_files_read
 from headrace.sql.rules.windows import with_window_aggregates
 from headrace.table._planning.lowering.aggregates import (
     lower_aggregate,
@@ -70,6 +71,16 @@ class Lowering(LoweringContext):
             return rel
         rel = with_emit_strategies(rel, self.options.emit)
         return with_normalized_sources(rel, self.streams.mode, self.options.duplicates)
+
+    def planned_together(self, rels: Sequence[Rel]) -> list[Rel]:
+        """Return the plans of a whole job, whose tables read only what they need."""
+        narrow = with_columns_read(rels, self.streams.projects)
+        return with_files_read(narrow, self.streams.columns_of_files, batch=self.options.batch)
+
+    def planned_query(self, rel: Rel) -> Rel:
+        """Return the plan of a job that is one query."""
+        (made,) = self.planned_together([self.planned(rel)])
+        return made
 
     def lower_required(
         self, rel: Rel, required: tuple[str, ...], table: str, drops: bool = False
