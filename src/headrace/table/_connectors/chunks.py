@@ -13,28 +13,27 @@ ROW_KIND = "$row_kind"
 """The column with the row kinds of a changelog."""
 
 
-def column_chunk(batch: Any, kinds: Any | None, timestamps: Any | None = None) -> ColumnChunk:
+def column_chunk(batch: Any, kinds: Any | None) -> ColumnChunk:
     """Return rows, with their kinds if they are not all inserts, as a chunk."""
     if kinds is None:
-        return ColumnChunk(batch, NAMED_ROWS, None, timestamps)
+        return ColumnChunk(batch, NAMED_ROWS)
     import pyarrow as pa
 
     batch = batch.append_column(ROW_KIND, pa.array(kinds, pa.int8()))
-    return ColumnChunk(batch, NAMED_ROWS, ROW_KIND, timestamps)
+    return ColumnChunk(batch, NAMED_ROWS, ROW_KIND)
 
 
 def chunks_of(
     decoded: Decoded,
     bad_record: Callable[[int, str], BadRecord],
     batch: Any | None = None,
-    timestamps: Any | None = None,
 ) -> Iterator[Chunk | ColumnChunk]:
     """Yield decoded rows as columns, and between them what could not be decoded.
 
     What the format has left out is counted in the last chunk.
 
     ``bad_record(index, reason)``: the bad record of a value. ``batch``: the rows with further
-    columns. ``timestamps``: those of the rows.
+    columns.
     """
     import numpy as np
 
@@ -43,21 +42,18 @@ def chunks_of(
     for bad in decoded.bad:
         end = bad.index if origins is None else int(np.searchsorted(origins, bad.index))
         if end > start:
-            yield _part(batch, kinds, timestamps, start, end)
+            yield _part(batch, kinds, start, end)
         yield Chunk([], None, [(0, bad_record(bad.index, bad.reason))])
         start = end
     if batch.num_rows > start:
-        yield _part(batch, kinds, timestamps, start, batch.num_rows)
+        yield _part(batch, kinds, start, batch.num_rows)
     if decoded.skipped:
         yield Chunk([], skipped=decoded.skipped)
 
 
-def _part(batch: Any, kinds: Any | None, times: Any | None, start: int, end: int) -> ColumnChunk:
-    return column_chunk(
-        batch.slice(start, end - start),
-        None if kinds is None else kinds[start:end],
-        None if times is None else times.slice(start, end - start),
-    )
+def _part(batch: Any, kinds: Any | None, start: int, end: int) -> ColumnChunk:
+    chosen = None if kinds is None else kinds[start:end]
+    return column_chunk(batch.slice(start, end - start), chosen)
 
 
 def as_rows(chunks: Iterator[Chunk | ColumnChunk]) -> Iterator[Chunk]:
@@ -68,9 +64,7 @@ def as_rows(chunks: Iterator[Chunk | ColumnChunk]) -> Iterator[Chunk]:
         if isinstance(chunk, Chunk):
             yield chunk
             continue
-        times = chunk.timestamps
-        stamps = None if times is None else times.to_pylist()
-        yield Chunk(from_chunk(chunk).rows(), stamps)
+        yield Chunk(from_chunk(chunk).rows())
 
 
 def python_columns(values: Sequence[Any], width: int) -> list[Sequence[Any]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from headrace.runtime.columns.shapes import python_values
 from headrace.sql.types import (
     BooleanType,
     CharacterType,
@@ -31,12 +32,25 @@ _LEAST, _GREATEST = 1e-3, 1e7
 """Between these, Java writes doubles without exponents."""
 
 
-def array_of(values: Sequence[Any], kind: SqlType) -> Any | None:
-    """Return the Python values of a column as an Arrow array; None: they do not fit exactly."""
+def values_of(column: Any) -> Sequence[Any]:
+    """Return the Python values of a column, which may be an Arrow array."""
+    import pyarrow as pa
+
+    return python_values(column) if isinstance(column, pa.Array) else column
+
+
+def array_of(values: Any, kind: SqlType) -> Any | None:
+    """Return a column of Python values, or of an Arrow array, as an Arrow array of the type.
+
+    None: they do not fit exactly.
+    """
     import pyarrow as pa
 
     if not isinstance(kind, _WRITTEN_BY_ARROW):
         return None
+    if isinstance(values, pa.Array) and values.type == to_arrow(kind):
+        return values
+    values = values_of(values)
     try:
         return pa.array(values, to_arrow(kind))
     except (pa.ArrowException, OverflowError, TypeError, ValueError):

@@ -50,6 +50,8 @@ class TableFormat(ABC):
     """The options, without the format's name before them."""
     places: ClassVar[tuple[Place, ...]] = ("files", "messages")
     """Where values of the format can be."""
+    encodes_arrays: ClassVar[bool] = False
+    """Whether ``encode`` also takes columns as Arrow arrays."""
 
     columns: Columns
 
@@ -114,7 +116,8 @@ class TableFormat(ABC):
     def encode(self, columns: Sequence[Sequence[Any]], kinds: Sequence[int] | None) -> list[bytes]:
         """Return the value of each row.
 
-        ``columns``: the Python values of each column. ``kinds``: None: all are inserts.
+        ``columns``: the Python values of each column, or an Arrow array if the format
+        ``encodes_arrays``. ``kinds``: None: all are inserts.
 
         Raises:
             TypeMismatchError: a row has no form in this format.

@@ -6,6 +6,7 @@ import datetime
 from decimal import Decimal
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -74,9 +75,20 @@ def test_a_column_is_written_as_its_values(kind: str) -> None:
         numbers = [*range(len(values))]
         one_by_one = made.encode([values, numbers], None)
         times = -(-SMALL // len(values))
-        assert made.encode([values * times, numbers * times], None) == one_by_one * times
+        columns = [values * times, numbers * times]
+        assert made.encode(columns, None) == one_by_one * times
+        arrays = [pa.array(*each) for each in zip(columns, made.schema.types, strict=True)]
+        assert made.encode(arrays, None) == one_by_one * times
+        assert made.encode([each[: len(values)] for each in arrays], None) == one_by_one
 
     check()
+
+
+def test_an_array_of_another_type_is_written_as_its_values() -> None:
+    made = make("csv", ["BIGINT", "STRING", "BYTES"], {})
+    texts = pa.array(["a", None] * SMALL).dictionary_encode()
+    numbers, values = pa.array([1, 2] * SMALL, pa.int16()), pa.array([b"x", None] * SMALL)
+    assert made.encode([numbers, texts, values], None) == [b"1,a,eA==", b"2,,"] * SMALL
 
 
 def test_values_that_do_not_fit_a_column_are_written_one_by_one() -> None:

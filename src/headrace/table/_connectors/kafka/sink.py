@@ -17,9 +17,11 @@ from headrace.datastream.connectors._kafka.sink.serialization import (
     KafkaSinkContext,
 )
 from headrace.datastream.connectors._kafka.sink.sink import KafkaSink
-from headrace.runtime.columns.shapes import NAMED_ROWS, python_values
+from headrace.runtime.columns.shapes import NAMED_ROWS
 from headrace.table._connectors.chunks import python_columns
 from headrace.table._connectors.kafka.parts import MessageParts
+from headrace.table._formats.column_text import values_of
+from headrace.table._formats.format import TableFormat
 from headrace.table._formats.value_text import map_items
 
 _DELETIONS = frozenset({RowKind.DELETE.value, RowKind.UPDATE_BEFORE.value})
@@ -71,11 +73,11 @@ class TableRecordSerializer(KafkaRecordSerializationSchema):
         parts = self.parts
         if parts.metadata or self.partitioner != "default" or chunk.shape != NAMED_ROWS:
             return None
-        fields = [python_values(each) for each in chunk.batch.columns]
+        arrays = [*chunk.batch.columns]
         kinds = [RowKind.INSERT.value] * chunk.count
         if chunk.row_kind is not None:
-            kinds = fields.pop(chunk.batch.schema.get_field_index(chunk.row_kind))
-        columns = self._by_name(fields)
+            kinds = arrays.pop(chunk.batch.schema.get_field_index(chunk.row_kind)).to_pylist()
+        columns = self._by_name(arrays)
         return self._keys(columns, chunk.count), self._values(columns, kinds)
 
     def _by_name(self, columns: Sequence[Sequence[Any]]) -> dict[str, Sequence[Any]]:
@@ -86,7 +88,7 @@ class TableRecordSerializer(KafkaRecordSerializationSchema):
         key = self.parts.key
         if key is None:
             return [None] * count
-        return key.encode([columns[name] for name in self.parts.key_columns], None)
+        return _encoded(key, [columns[name] for name in self.parts.key_columns], None)
 
     def _values(
         self, columns: dict[str, Sequence[Any]], kinds: Sequence[int]
@@ -95,8 +97,8 @@ class TableRecordSerializer(KafkaRecordSerializationSchema):
         of_value = [columns[name] for name in parts.value_columns]
         if not parts.upserts:
             changes = None if set(kinds) <= {RowKind.INSERT.value} else kinds
-            return parts.value.encode(of_value, changes)
-        found: list[bytes | None] = [*parts.value.encode(of_value, None)]
+            return _encoded(parts.value, of_value, changes)
+        found: list[bytes | None] = [*_encoded(parts.value, of_value, None)]
         for place, kind in enumerate(kinds):
             if kind in _DELETIONS:
                 found[place] = None
@@ -110,6 +112,12 @@ class TableRecordSerializer(KafkaRecordSerializationSchema):
         if self.partitioner == "fixed":
             return [there[task % len(there)]] * count
         return [there[(task + place) % len(there)] for place in range(count)]
+
+
+def _encoded(
+    of: TableFormat, columns: Sequence[Sequence[Any]], kinds: Sequence[int] | None
+) -> list[bytes]:
+    return of.encode(columns if of.encodes_arrays else [*map(values_of, columns)], kinds)
 
 
 @dataclass(frozen=True, kw_only=True)

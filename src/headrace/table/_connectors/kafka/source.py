@@ -102,22 +102,10 @@ class MessageDecoding:
         decoded, keys = self._decode(messages)
         if decoded.bad and not self.tagged:
             raise self._error(messages[decoded.bad[0].index], decoded.bad[0].reason)
-        import numpy as np
-        import pyarrow as pa
-
-        origins = decoded.origins
-        stamps = [message.timestamp() for message in messages]
-        times = pa.array([at if kind else None for kind, at in stamps], pa.int64())
-        if origins is None:
-            origins = np.arange(decoded.batch.num_rows)
-        else:
-            times = times.take(pa.array(origins))
-        batch = self._complete(decoded.batch, keys, messages, stamps, origins)
+        # As in Flink, a row has no timestamp: the time of its message is a column of metadata.
+        batch = self._complete(decoded, keys, messages)
         yield from chunks_of(
-            decoded,
-            lambda index, reason: self._bad_record(messages[index], reason),
-            batch,
-            times,
+            decoded, lambda index, reason: self._bad_record(messages[index], reason), batch
         )
 
     def _decode(self, messages: Sequence[Any]) -> tuple[Decoded, Any | None]:
@@ -169,17 +157,16 @@ class MessageDecoding:
             [column.take(at) for column in found.batch.columns], schema=found.batch.schema
         ), bad
 
-    def _complete(
-        self, batch: Any, keys: Any | None, messages: Sequence[Any], stamps: Any, origins: Any
-    ) -> Any:
+    def _complete(self, decoded: Decoded, keys: Any | None, messages: Sequence[Any]) -> Any:
         """Return the rows with all columns of the table, in its order."""
+        import numpy as np
         import pyarrow as pa
 
-        parts = self.parts
+        parts, batch, origins = self.parts, decoded.batch, decoded.origins
         if keys is None and not parts.metadata and len(parts.value_columns) == len(parts.columns):
             return batch
         columns: dict[str, Any] = {}
-        index = pa.array(origins)
+        index = pa.array(np.arange(batch.num_rows) if origins is None else origins)
         if keys is not None:
             columns = {
                 name: column.take(index)
@@ -190,11 +177,11 @@ class MessageDecoding:
         columns |= {name: column for name, column in of_values if name not in kept_keys}
         types = arrow_schema(parts.columns)
         for each in parts.metadata:
-            made = pa.array(self._metadata(each.key, messages, stamps), _arrow_of(each.key))
+            made = pa.array(self._metadata(each.key, messages), _arrow_of(each.key))
             columns[each.name] = made.take(index).cast(types.field(each.name).type)
         return pa.RecordBatch.from_arrays([columns[name] for name in types.names], schema=types)
 
-    def _metadata(self, key: str, messages: Sequence[Any], stamps: Any) -> list[Any]:
+    def _metadata(self, key: str, messages: Sequence[Any]) -> list[Any]:
         match key:
             case "topic":
                 return [self.split.topic] * len(messages)
@@ -203,9 +190,9 @@ class MessageDecoding:
             case "offset":
                 return [message.offset() for message in messages]
             case "timestamp":
-                return [at for _, at in stamps]
+                return [message.timestamp()[1] for message in messages]
             case "timestamp-type":
-                return [_TIMESTAMP_TYPES[kind] for kind, _ in stamps]
+                return [_TIMESTAMP_TYPES[message.timestamp()[0]] for message in messages]
             case "headers":
                 # A name that occurs twice has its last value, as in Flink's map.
                 return [[*dict(message.headers() or ()).items()] for message in messages]

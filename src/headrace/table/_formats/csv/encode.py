@@ -26,7 +26,7 @@ from headrace.sql.types import (
     TimestampType,
     TimeType,
 )
-from headrace.table._formats.column_text import SMALL, array_of, texts_of
+from headrace.table._formats.column_text import SMALL, array_of, texts_of, values_of
 from headrace.table._formats.csv.values import CsvRules
 from headrace.table._formats.json.encode import decimal_text, number_text
 from headrace.table._formats.moments import time_text, timestamp_text
@@ -49,7 +49,7 @@ class CsvWriting:
 def line_encoder(
     kinds: Sequence[SqlType], writing: CsvWriting
 ) -> Callable[[Sequence[Sequence[Any]]], list[bytes]]:
-    """Return a function from columns of Python values to the line of each row."""
+    """Return a function from columns, of Python values or Arrow arrays, to the line of each row."""
     null = writing.rules.null_literal or ""
     quote = _quoter(writing.dialect)
     writes = [_field(kind, writing, quote, null) for kind in kinds]
@@ -59,7 +59,8 @@ def line_encoder(
 
     def encode(columns: Sequence[Sequence[Any]]) -> list[bytes]:
         if not columns or len(columns[0]) < SMALL:
-            texts = [[*map(write, column)] for write, column in zip(writes, columns, strict=True)]
+            given = map(values_of, columns)
+            texts = [[*map(write, column)] for write, column in zip(writes, given, strict=True)]
             return [delimiter.join(row).encode() for row in zip(*texts, strict=True)]
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -82,7 +83,7 @@ def _column_writer(kind: SqlType, writing: CsvWriting, null: str) -> Callable[[S
 
         array = array_of(values, kind)
         if array is None:
-            found = [None if value is None else write(value) for value in values]
+            found = [None if value is None else write(value) for value in values_of(values)]
             texts = pa.array(found, pa.string())
         else:
             texts = texts_of(array, kind, write)

@@ -48,6 +48,7 @@ class CsvTableFormat(TableFormat):
     """The names of the columns to decode; None: all. A line has the fields of all columns."""
 
     identifier = "csv"
+    encodes_arrays = True
     options = (
         _DELIMITER,
         _NO_QUOTE,

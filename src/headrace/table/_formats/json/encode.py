@@ -37,6 +37,7 @@ from headrace.table._formats.column_text import (
     plain_decimals,
     rewritten,
     texts_of,
+    values_of,
 )
 from headrace.table._formats.moments import time_text, timestamp_text
 from headrace.table._formats.value_text import map_items, row_values
@@ -84,7 +85,8 @@ def lines_encoder(
 ) -> Callable[[Sequence[Sequence[Any]]], list[bytes]]:
     """Return a function from columns to the object of each row, in UTF-8.
 
-    Many rows are written a column at a time with Arrow, if it has texts for a column.
+    A column is Python values, or an Arrow array. Many rows are written a column at a time with
+    Arrow, if it has texts for a column.
     """
     encode = object_encoder(kind, writing)
     columns_of = [_column_writer(each.type, writing) for each in kind.fields]
@@ -92,7 +94,7 @@ def lines_encoder(
 
     def encode_all(columns: Sequence[Sequence[Any]]) -> list[bytes]:
         if writing.ignore_nulls or not columns or len(columns[0]) < SMALL:
-            return [text.encode() for text in encode(columns)]
+            return [text.encode() for text in encode([*map(values_of, columns)])]
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -117,7 +119,7 @@ def _column_writer(kind: SqlType, writing: JsonWriting) -> Callable[[Sequence[An
 
         array = array_of(values, kind)
         if array is None:
-            found = [None if value is None else write(value) for value in values]
+            found = [None if value is None else write(value) for value in values_of(values)]
             return pa.array(found, pa.string())
         if isinstance(kind, DecimalType) and writing.plain_decimals:
             return plain_decimals(array, write)

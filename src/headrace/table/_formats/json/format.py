@@ -60,6 +60,7 @@ class JsonTableFormat(TableFormat):
 
     identifier = "json"
     options = (*JSON_OPTIONS, _PARSER)
+    encodes_arrays = True
 
     @classmethod
     def create(cls, table: str, columns: Columns, options: Mapping[str, Any]) -> Self:
