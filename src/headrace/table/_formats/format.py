@@ -11,6 +11,7 @@ from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.serialization import BulkWriterFactory
 from headrace.datastream.formats._file_format import FileFormat
 from headrace.sql.rel import Columns, arrow_schema, chosen_columns
+from headrace.table._formats.column_text import values_of
 from headrace.table._options import TableOption
 
 Place = Literal["files", "messages"]
@@ -122,6 +123,10 @@ class TableFormat(ABC):
         Raises:
             TypeMismatchError: a row has no form in this format.
         """
+
+    def encode_arrays(self, columns: Sequence[Any], kinds: Sequence[int] | None) -> list[bytes]:
+        """Return the same as ``encode``; any column may be an Arrow array."""
+        return self.encode(columns if self.encodes_arrays else [*map(values_of, columns)], kinds)
 
 
 @dataclass(frozen=True)

@@ -136,20 +136,26 @@ class FileSinks(SinkContract):
         return rows(source("filesystem", OF, self.options(folder), partition_keys=self.parts))
 
 
-class TestJsonSink(FileSinks):
-    format = "json"
-
-
 class TestPartitionedSink(FileSinks):
     format = "csv"
     parts = ("b",)
 
 
-class TestParquetSink(FileSinks):
-    format = "parquet"
-
+class SinksOfColumns(FileSinks):
     def columns(self, count: int) -> ColumnChunk:
         values = self.values(count)
         names = {"a": [each.a for each in values], "b": [each.b for each in values]}
         schema = pa.schema([("a", pa.int64()), ("b", pa.string())])
         return ColumnChunk(pa.RecordBatch.from_pydict(names, schema), NAMED_ROWS)
+
+
+class TestJsonSink(SinksOfColumns):
+    format = "json"
+
+
+class TestCsvSink(SinksOfColumns):
+    format = "csv"
+
+
+class TestParquetSink(SinksOfColumns):
+    format = "parquet"

@@ -87,7 +87,8 @@ class FileSink(Sink):
     def takes_columns(self) -> bool:
         """Return True if the format can write columns, and all records go to one folder."""
         one_folder = type(self.bucket_assigner) is BasePathBucketAssigner
-        return one_folder and bool(getattr(self.writer_factory, "takes_columns", False))
+        written_by = self.encoder if self.writer_factory is None else self.writer_factory
+        return one_folder and bool(getattr(written_by, "takes_columns", False))
 
     @staticmethod
     def for_row_format(base_path: str, encoder: RowEncoder) -> RowFormatBuilder:

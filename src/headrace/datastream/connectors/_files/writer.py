@@ -22,8 +22,9 @@ MAX_OPEN_FILES = 128
 class RowEncoder(Protocol):
     """Encodes records one by one.
 
-    It may also have ``encode_all(values) -> bytes``, for speed, and ``head() -> bytes``, for the
-    beginning of every file.
+    It may also have ``encode_all(values) -> bytes``, for speed; ``head() -> bytes``, for the
+    beginning of every file; and, if it ``takes_columns``, ``encode_columns(chunk) -> bytes`` for a
+    ``ColumnChunk``.
     """
 
     def encode(self, value: Any) -> bytes:
@@ -116,7 +117,8 @@ class FileWriter(SinkWriter):
             name = f"{context.batch_id}-{context.partition}-{attempt}-{number}"
             path = os.path.join(self._form.staging, name)
             self._created.append(path)
-            part = _OpenFile(name, number, self._files.create(path), self._encode)
+            encoder, file = self._form.encoder, self._files.create(path)
+            part = _OpenFile(name, number, file, encoder, self._encode)
             if self._encode is None:
                 part.bulk = self._form.writer_factory.create(part.file)
             else:
@@ -151,8 +153,10 @@ class _OpenFile:
     name: str
     number: int
     file: IO[bytes]
+    encoder: Any
     encode: Callable[[Sequence[Any]], bytes] | None
-    bulk: BulkWriter | None = None
+    bulk: Any = None
+    """A ``BulkWriter``; None: the encoder encodes the records."""
     records: int = 0
 
     def write(self, values: Sequence[Any]) -> None:
@@ -163,8 +167,10 @@ class _OpenFile:
         self.records += len(values)
 
     def write_columns(self, chunk: ColumnChunk) -> None:
-        bulk: Any = self.bulk
-        bulk.write_columns(chunk)
+        if self.bulk is not None:
+            self.bulk.write_columns(chunk)
+        else:
+            self.file.write(self.encoder.encode_columns(chunk))
         self.records += chunk.count
 
     def discard(self) -> None:

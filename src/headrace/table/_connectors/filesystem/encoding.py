@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from headrace.common.types import Row, RowKind
+from headrace.connector import ColumnChunk
 from headrace.datastream.connectors._files.rolling import BucketAssigner
 from headrace.sql.types import DateType, SqlType, TimestampLtzType, TimeType
 from headrace.table._connectors.chunks import python_columns
@@ -26,6 +27,7 @@ class TableLineEncoder:
 
     format: TableFormat
     kept: tuple[int, ...]
+    takes_columns = True
 
     def encode(self, value: Row) -> bytes:
         """Return the line of a row."""
@@ -36,8 +38,16 @@ class TableLineEncoder:
         columns = python_columns(values, len(self.kept))
         kinds = [row.get_row_kind().value for row in values]
         changes = None if set(kinds) <= {RowKind.INSERT.value} else kinds
-        lines = self.format.encode([columns[place] for place in self.kept], changes)
-        return b"\n".join([*lines, b""]) if lines else b""
+        return _joined(self.format.encode([columns[place] for place in self.kept], changes))
+
+    def encode_columns(self, chunk: ColumnChunk) -> bytes:
+        """Return the lines of rows as columns, which are all inserts."""
+        columns = [chunk.batch.column(place) for place in self.kept]
+        return _joined(self.format.encode_arrays(columns, None))
+
+
+def _joined(lines: Sequence[bytes]) -> bytes:
+    return b"\n".join([*lines, b""]) if lines else b""
 
 
 @dataclass(frozen=True)

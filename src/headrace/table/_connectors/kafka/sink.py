@@ -20,8 +20,6 @@ from headrace.datastream.connectors._kafka.sink.sink import KafkaSink
 from headrace.runtime.columns.shapes import NAMED_ROWS
 from headrace.table._connectors.chunks import python_columns
 from headrace.table._connectors.kafka.parts import MessageParts
-from headrace.table._formats.column_text import values_of
-from headrace.table._formats.format import TableFormat
 from headrace.table._formats.value_text import map_items
 
 _DELETIONS = frozenset({RowKind.DELETE.value, RowKind.UPDATE_BEFORE.value})
@@ -88,7 +86,7 @@ class TableRecordSerializer(KafkaRecordSerializationSchema):
         key = self.parts.key
         if key is None:
             return [None] * count
-        return _encoded(key, [columns[name] for name in self.parts.key_columns], None)
+        return key.encode_arrays([columns[name] for name in self.parts.key_columns], None)
 
     def _values(
         self, columns: dict[str, Sequence[Any]], kinds: Sequence[int]
@@ -97,8 +95,8 @@ class TableRecordSerializer(KafkaRecordSerializationSchema):
         of_value = [columns[name] for name in parts.value_columns]
         if not parts.upserts:
             changes = None if set(kinds) <= {RowKind.INSERT.value} else kinds
-            return _encoded(parts.value, of_value, changes)
-        found: list[bytes | None] = [*_encoded(parts.value, of_value, None)]
+            return parts.value.encode_arrays(of_value, changes)
+        found: list[bytes | None] = [*parts.value.encode_arrays(of_value, None)]
         for place, kind in enumerate(kinds):
             if kind in _DELETIONS:
                 found[place] = None
@@ -112,12 +110,6 @@ class TableRecordSerializer(KafkaRecordSerializationSchema):
         if self.partitioner == "fixed":
             return [there[task % len(there)]] * count
         return [there[(task + place) % len(there)] for place in range(count)]
-
-
-def _encoded(
-    of: TableFormat, columns: Sequence[Sequence[Any]], kinds: Sequence[int] | None
-) -> list[bytes]:
-    return of.encode(columns if of.encodes_arrays else [*map(values_of, columns)], kinds)
 
 
 @dataclass(frozen=True, kw_only=True)
