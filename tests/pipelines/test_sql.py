@@ -92,7 +92,9 @@ def of_duckdb(query: str, rows: list[Any]) -> dict[tuple[Any, ...], int]:
 cuts = st.lists(st.integers(1, 6), max_size=6)
 
 
-@pytest.mark.capability("SQL: GROUP BY and its changes, row by row and in mini-batches", runners="local")
+@pytest.mark.capability(
+    "SQL: GROUP BY and its changes, row by row and in mini-batches", runners="local"
+)
 @settings(max_examples=examples(12), deadline=None)
 @given(
     st.sampled_from(sorted(QUERIES)),

@@ -36,7 +36,9 @@ def environment(folder: Path, batch: bool, mini_batch: bool = False) -> TableEnv
     return env
 
 
-@pytest.mark.capability("SQL: GROUP BY and its changes, row by row and in mini-batches", runners="batch, streaming")
+@pytest.mark.capability(
+    "SQL: GROUP BY and its changes, row by row and in mini-batches", runners="batch, streaming"
+)
 @pytest.mark.parametrize(("batch", "mini_batch"), [(False, False), (False, True), (True, False)])
 def test_sums_by_key_in_the_end(tmp_path: Path, batch: bool, mini_batch: bool) -> None:
     env = environment(tmp_path, batch, mini_batch)
@@ -91,7 +93,9 @@ class Total(AggregateFunction[int, list[int]]):
         return accumulator[0]
 
 
-@pytest.mark.capability("SQL and Table API: Python functions, also over pandas", runners="streaming")
+@pytest.mark.capability(
+    "SQL and Table API: Python functions, also over pandas", runners="streaming"
+)
 def test_functions_of_users(tmp_path: Path) -> None:
     env = environment(tmp_path, batch=False)
     shift = 3  # what a function closes over travels with it

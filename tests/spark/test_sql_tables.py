@@ -81,6 +81,8 @@ def test_tables_of_spark_are_read_and_written(spark: SparkSession, batch: bool) 
     }
     assert collected(env, "SELECT * FROM s.shop.given WHERE n > 3") == [ROW]
     assert collected(env, "SELECT SUM(n) FROM s.shop.v")[-1] == (8,)
+    plan = env.explain_sql("SELECT SUM(n) FROM s.shop.given")
+    assert ("fields=[n])" in plan) is batch, "a stream stores the rows for later statements"
     before = spark.table("shop.made").count()
     env.execute_sql(
         "INSERT INTO s.shop.made SELECT n + 1, s, p, ts, d, tags FROM s.shop.given"

@@ -57,6 +57,13 @@ def resolve_call(
     return Call(result, name, tuple(converted), tuple(options))
 
 
+def connected(name: str, parts: Sequence[Expression]) -> Expression | None:
+    """Return conditions that AND or OR connects; None: there are none."""
+    if len(parts) < 2:
+        return parts[0] if parts else None
+    return resolve_call(name, parts)
+
+
 def _is_text_as_time(expression: Expression, target: SqlType) -> bool:
     return (
         isinstance(target, DateType | TimeType | TimestampType | TimestampLtzType)

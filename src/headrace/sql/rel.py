@@ -37,7 +37,10 @@ Columns = tuple[Column, ...]
 
 def chosen_columns(columns: Columns, names: Collection[str] | None) -> Columns:
     """Return the columns with these names, in their order; None: all."""
-    return columns if names is None else tuple(each for each in columns if each.name in names)
+    if names is None:
+        return columns
+    wanted = frozenset(names)
+    return tuple(each for each in columns if each.name in wanted)
 
 
 def reference(column: Column) -> ColumnRef:
@@ -76,8 +79,9 @@ class Scan(Rel):
     """The rows of a table's connector: its physical and metadata columns.
 
     ``table``: the path ``(catalog, database, name)``. ``fields``: all of its columns. ``options``:
-    those of the table, with the hints of the statement. ``read``: the names of the columns that the
-    source gives; None: all. ``files_where``: files whose rows do not meet it need not be read.
+    those of the table, with the hints of the statement. ``projection``: the names of the columns
+    that the source gives; None: all. ``files_where``: files whose rows do not meet it need not be
+    read.
     """
 
     table: tuple[str, ...]
@@ -87,12 +91,12 @@ class Scan(Rel):
     """The columns of metadata, each with its key."""
     primary_key: tuple[str, ...] = ()
     partitioned_by: tuple[str, ...] = ()
-    read: tuple[str, ...] | None = None
+    projection: tuple[str, ...] | None = None
     files_where: Expression | None = None
 
     @property
     def columns(self) -> Columns:
-        return chosen_columns(self.fields, self.read)
+        return chosen_columns(self.fields, self.projection)
 
 
 StreamRows = Literal["inserts", "changes", "upserts"]

@@ -67,6 +67,14 @@ def counted(rel: Rel, *keys: str) -> Aggregate:
     return Aggregate(rel, keys, (COUNT,))
 
 
+def test_what_is_read_of_a_table_does_not_count() -> None:
+    some = replace(SCAN, projection=("a", "k"), files_where=text("k = 'x'"))
+    assert operator(counted(columns(some, "a"), "a")) == operator(counted(SCAN, "a"))
+    of_csv = replace(SCAN, options=(("format", "csv"),))
+    some = replace(of_csv, projection=("b",))
+    assert operator(counted(some, "b")) == operator(counted(of_csv, "b"))
+
+
 def test_names_and_projections_do_not_count() -> None:
     renamed = Calc(columns(SCAN, "b", "a"), ("a",), (ColumnRef(INT, "b"),))
     assert operator(counted(renamed, "a")) == operator(counted(SCAN, "b"))

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from headrace._lazy_exports import lazy_exports
+from headrace.common._storage.file_system import ListedFile
 from headrace.common._storage.locations import absolute, location_of
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import (
@@ -147,7 +148,7 @@ class FileSource(Source):
         """The tag for records that cannot be decoded, or None."""
         return self.error_tag
 
-    def takes(self, path: str) -> bool:
+    def takes(self, file: ListedFile) -> bool:
         """Return whether a file that is found is read."""
         return True
 

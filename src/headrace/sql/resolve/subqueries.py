@@ -11,7 +11,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from headrace.errors import SqlValidationError
-from headrace.sql.calls import resolve_call
+from headrace.sql.calls import connected, resolve_call
 from headrace.sql.constant_rows import ConstantRows, is_constant
 from headrace.sql.convert import Converter
 from headrace.sql.dialect.printing import to_sql
@@ -89,8 +89,8 @@ class Subqueries:
             choices = [self._converter.expression(each) for each in right.this.expressions]
         compared = [resolve_call(sign, [value, each]) for each in choices]
         if isinstance(right, exp.All):
-            return _connected("AND", compared, _TRUE)
-        return _connected("OR", compared, _FALSE)
+            return connected("AND", compared) or _TRUE
+        return connected("OR", compared) or _FALSE
 
     def _values(self, node: exp.Expr) -> list[Expression]:
         parts = node.expressions if isinstance(node, exp.Tuple) else [node]
@@ -114,17 +114,8 @@ def among(values: Sequence[Expression], rows: Sequence[Sequence[Expression]]) ->
     if len(values) == 1:
         return resolve_call("IN", [values[0], *(row[0] for row in rows)])
     equal = [
-        _connected(
-            "AND",
-            [resolve_call("=", [one, two]) for one, two in zip(values, row, strict=True)],
-            _TRUE,
-        )
+        connected("AND", [resolve_call("=", pair) for pair in zip(values, row, strict=True)])
+        or _TRUE
         for row in rows
     ]
-    return _connected("OR", equal, _FALSE)
-
-
-def _connected(name: str, parts: Sequence[Expression], empty: Expression) -> Expression:
-    if len(parts) < 2:
-        return parts[0] if parts else empty
-    return resolve_call(name, parts)
+    return connected("OR", equal) or _FALSE

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.errors import SqlValidationError
+from headrace.sql.calls import connected
 from headrace.sql.expressions import (
-    Call,
     ColumnRef,
     Expression,
     columns_of,
@@ -26,7 +26,6 @@ from headrace.sql.rel import (
     with_inputs,
 )
 from headrace.sql.rules.changelog import INSERTS, ScanMode, changelog_mode
-from headrace.sql.types import BOOLEAN
 
 
 def with_normalized_sources(rel: Rel, scan_mode: ScanMode, duplicates: bool) -> Rel:
@@ -84,7 +83,8 @@ def _filtered(rel: Rel, condition: Expression) -> Rel | None:
         if _stays_above(condition):
             return None
         before = rel.condition
-        return replace(rel, condition=condition if before is None else _both(before, condition))
+        both = [condition] if before is None else [before, condition]
+        return replace(rel, condition=connected("AND", both))
     if not isinstance(rel, Calc) or rel.condition is not None:
         return None
     sources = dict(zip(rel.names, rel.expressions, strict=True))
@@ -94,11 +94,6 @@ def _filtered(rel: Rel, condition: Expression) -> Rel | None:
 
     below = _filtered(rel.input, transform(condition, inlined))
     return None if below is None else replace(rel, input=below)
-
-
-def _both(one: Expression, other: Expression) -> Expression:
-    nullable = one.type.nullable or other.type.nullable
-    return Call(BOOLEAN.with_nullable(nullable), "AND", (one, other))
 
 
 def _stays_above(condition: Expression) -> bool:

@@ -72,15 +72,18 @@ def with_columns_read(rels: Sequence[Rel], projects: Callable[[Scan], bool]) -> 
 
 def _narrowed(scan: Scan, read: Names) -> Scan:
     if not read:  # rows are counted by a column
-        first, *_ = sorted(scan.fields, key=lambda each: not isinstance(each.type, _SHORT))
+        first = min(scan.fields, key=lambda each: not isinstance(each.type, _SHORT))
         read = frozenset([first.name])
     names = tuple(each.name for each in scan.fields if each.name in read)
-    return scan if len(names) == len(scan.fields) else replace(scan, read=names)
+    return scan if len(names) == len(scan.fields) else replace(scan, projection=names)
 
 
 @dataclass(frozen=True)
 class _Pruning:
-    """Leaves out what is not read. ``scan``: what becomes of a table of which columns are read."""
+    """Leaves out what is not read.
+
+    ``scan``: returns what stands for a table, given the names of its columns that are read.
+    """
 
     scan: Callable[[Scan, Names], Scan]
 

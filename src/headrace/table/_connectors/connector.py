@@ -29,8 +29,8 @@ class TableRequest:
 
     ``columns``: those that the connector has: physical ones, and after them those of ``metadata``.
     ``options``: all of WITH and of hints, but ``connector``. ``batch``: whether the job is one.
-    ``overwrite``: whether it is written by INSERT OVERWRITE. ``read``: the names of the columns
-    that the statements of the job read; None: all. ``files_where``: over
+    ``overwrite``: whether it is written by INSERT OVERWRITE. ``projection``: the names of the
+    columns that the statements of the job read; None: all. ``files_where``: over
     ``TableSource.columns_of_files``: files whose rows do not meet it need not be read.
     """
 
@@ -43,13 +43,13 @@ class TableRequest:
     batch: bool = False
     time_zone: str = "UTC"
     overwrite: bool = False
-    read: tuple[str, ...] | None = None
+    projection: tuple[str, ...] | None = None
     files_where: Expression | None = None
 
     @property
-    def columns_read(self) -> Columns:
-        """The columns that a source which ``projects`` gives."""
-        return chosen_columns(self.columns, self.read)
+    def projected(self) -> Columns:
+        """The columns that a source gives if it ``projects``."""
+        return chosen_columns(self.columns, self.projection)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class TableSource:
     Its reader should have columns, with the shape ``NamedRows`` and the Arrow types of
     ``headrace.sql.types.to_arrow``. ``conversion``: converts other columns to them.
     ``with_dictionaries``: the same source, with columns of texts that may be dictionary-encoded.
-    ``projects``: whether it gives only ``TableRequest.columns_read``; otherwise all columns.
+    ``projects``: whether it gives only ``TableRequest.projected``; otherwise all columns.
     ``columns_of_files``: the columns with the same value in all rows of a file.
     """
 

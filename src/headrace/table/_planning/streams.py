@@ -129,7 +129,7 @@ class TableStreams:
                 tuple(MetadataField(name, key) for name, key in scan.metadata),
                 scan.primary_key,
                 scan.partitioned_by,
-                read=scan.read,
+                projection=scan.projection,
                 files_where=scan.files_where,
                 batch=self._batch,
                 time_zone=self._time_zone,

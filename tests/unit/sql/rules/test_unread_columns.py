@@ -111,7 +111,7 @@ def test_groups_without_results_keep_their_keys() -> None:
 def scans_of(*rels: Rel, projects: bool = True) -> list[tuple[str, ...] | None]:
     made = with_columns_read(rels, lambda _: projects)
     assert [each.columns for each in made] == [each.columns for each in rels]
-    return [scan.read for rel in made for scan in walk(rel) if isinstance(scan, Scan)]
+    return [scan.projection for rel in made for scan in walk(rel) if isinstance(scan, Scan)]
 
 
 def test_tables_give_what_is_read() -> None:

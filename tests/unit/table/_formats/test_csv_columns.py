@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from headrace.table._formats.format import Decoded
 from tests.unit.table._formats.test_flink import make
 
-COLUMNS = "a BIGINT, b STRING, c DOUBLE, d TINYINT, e DECIMAL(6, 2), f BOOLEAN, g FLOAT"
+COLUMNS = (
+    "a BIGINT, b STRING, c DOUBLE, d TINYINT, e DECIMAL(6, 2), f BOOLEAN, g FLOAT, h SMALLINT,"
+    " i INT"
+)
 NUMBERS = st.one_of(
     st.integers(-(1 << 65), 1 << 65).map(str),
     st.integers(-200, 200).map(str),
@@ -24,8 +27,8 @@ NUMBERS = st.one_of(
 TEXTS = st.one_of(
     st.text("ab 0x\t#;\\é😀", max_size=6), st.sampled_from(["", "NULL", "0xab", "#", "\\", "'q'"])
 )
-FIELDS = st.tuples(NUMBERS, TEXTS, NUMBERS, NUMBERS, NUMBERS, TEXTS, NUMBERS)
-GOOD = st.tuples(*map(st.just, ("1", "x", "2.5", "3", "4.50", "true", "0.5")))
+FIELDS = st.tuples(NUMBERS, TEXTS, NUMBERS, NUMBERS, NUMBERS, TEXTS, NUMBERS, NUMBERS, NUMBERS)
+GOOD = st.tuples(*map(st.just, ("1", "x", "2.5", "3", "4.50", "true", "0.5", "5", "6")))
 QUOTED = st.booleans()
 
 
@@ -48,8 +51,8 @@ def content(decoded: Decoded) -> tuple[list[str], list[int]]:
     ids=str,
 )
 @given(st.lists(GOOD | FIELDS, min_size=1, max_size=5), QUOTED, st.booleans(), st.booleans())
-@example([("1", "0xab", "2.5", "3", "4", "x", "5")], False, False, False)
-@example([("", "", "", "", "", "", "")], False, True, True)
+@example([("1", "0xab", "2.5", "3", "4", "x", "5", "6", "7")], False, False, False)
+@example([("",) * 9], False, True, True)
 def test_blocks_and_lines_are_alike(
     options: dict[str, str],
     rows: list[tuple[str, ...]],
@@ -71,8 +74,8 @@ def test_blocks_and_lines_are_alike(
 @pytest.mark.parametrize(
     ("line", "row"),
     [
-        (b"7,0xab,1.5,-3,2.50,TRUE,0.25", (7, "0xab", 1.5, -3, "2.50", True, 0.25)),
-        (b'7,"a,b",1e3, 3 ,2.5,no,0.25', (7, "a,b", 1000.0, 3, "2.50", False, 0.25)),
+        (b"7,0xab,1.5,-3,2.50,TRUE,0.25,4,5", (7, "0xab", 1.5, -3, "2.50", True, 0.25, 4, 5)),
+        (b'7,"a,b",1e3, 3 ,2.5,no,0.25,4,5', (7, "a,b", 1000.0, 3, "2.50", False, 0.25, 4, 5)),
     ],
 )
 def test_usual_lines_are_read_as_blocks(line: bytes, row: tuple[Any, ...]) -> None:

@@ -66,7 +66,7 @@ class FilePlanner:
     format: FileFormat
     max_range_bytes: int | None
     absolute_paths: bool = False
-    takes: Callable[[str], bool] = lambda _: True
+    takes: Callable[[ListedFile], bool] = lambda _: True
     _stats_by_path: dict[str, FileStats] = field(default_factory=dict)
 
     def file_stats(self, path: str, extent: int | None = None) -> FileStats:
@@ -189,7 +189,7 @@ class StaticFiles(SplitEnumerator):
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
         """Return every file, at its beginning."""
         listed = find_files(self.paths, self.files)
-        found = [file for file in listed if self.planner.takes(file.path)]
+        found = [file for file in listed if self.planner.takes(file)]
         digits = max(4, len(str(len(found))))
         return {
             f"{index:0{digits}d}:{file.path}": [0, self.planner.file_stats(file.path).extent]
@@ -420,7 +420,7 @@ class MonitoredFolder(SplitEnumerator):
             path = absolute(file.path)
             if path in self._known or path.endswith(UNFINISHED_SUFFIXES):
                 continue
-            if self.planner.takes(file.path):
+            if self.planner.takes(file):
                 new.append(file)
             else:
                 self._known.add(path)

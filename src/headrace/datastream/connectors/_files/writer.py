@@ -117,19 +117,21 @@ class FileWriter(SinkWriter):
             name = f"{context.batch_id}-{context.partition}-{attempt}-{number}"
             path = os.path.join(self._form.staging, name)
             self._created.append(path)
-            encoder, file = self._form.encoder, self._files.create(path)
-            part = _OpenFile(name, number, file, encoder, self._encode)
-            if self._encode is None:
-                part.bulk = self._form.writer_factory.create(part.file)
-            else:
-                part.file.write(self._form.head)
+            file = self._files.create(path)
+            part = _OpenFile(name, number, file, self._writer_into(file))
         self._open[bucket] = part  # moved to the end: the first one is the least recently written
         return part
 
+    def _writer_into(self, file: IO[bytes]) -> Any:
+        """Return the ``BulkWriter`` of a new file."""
+        if self._encode is None:
+            return self._form.writer_factory.create(file)
+        file.write(self._form.head)
+        return _EncodedRecords(file, self._form.encoder, self._encode)
+
     def _finish(self, bucket: str | None) -> None:
         part = self._open[bucket]
-        if part.bulk is not None:
-            part.bulk.finish()
+        part.writer.finish()
         self._files.sync(part.file)
         size_bytes = part.file.tell()
         part.file.close()
@@ -150,36 +152,47 @@ class FileWriter(SinkWriter):
 
 @dataclass
 class _OpenFile:
+    """``writer``: a ``BulkWriter``."""
+
     name: str
     number: int
     file: IO[bytes]
-    encoder: Any
-    encode: Callable[[Sequence[Any]], bytes] | None
-    bulk: Any = None
-    """A ``BulkWriter``; None: the encoder encodes the records."""
+    writer: Any
     records: int = 0
 
     def write(self, values: Sequence[Any]) -> None:
-        if self.bulk is not None:
-            self.bulk.write(values)
-        elif self.encode is not None:
-            self.file.write(self.encode(values))
+        self.writer.write(values)
         self.records += len(values)
 
     def write_columns(self, chunk: ColumnChunk) -> None:
-        if self.bulk is not None:
-            self.bulk.write_columns(chunk)
-        else:
-            self.file.write(self.encoder.encode_columns(chunk))
+        self.writer.write_columns(chunk)
         self.records += chunk.count
 
     def discard(self) -> None:
         try:
-            discard = getattr(self.bulk, "discard", None)
+            discard = getattr(self.writer, "discard", None)
             if discard is not None:
                 discard()
         finally:
             self.file.close()
+
+
+@dataclass
+class _EncodedRecords:
+    """Writes encoded records, one after the other."""
+
+    file: IO[bytes]
+    encoder: Any
+    encode: Callable[[Sequence[Any]], bytes]
+
+    def write(self, values: Sequence[Any]) -> None:
+        self.file.write(self.encode(values))
+
+    def write_columns(self, chunk: ColumnChunk) -> None:
+        self.file.write(self.encoder.encode_columns(chunk))
+
+    def finish(self) -> None:
+        """Do nothing: each record is complete."""
 
 
 def encode_all(encoder: Any, type_info: Any) -> Callable[[Sequence[Any]], bytes]:

@@ -95,6 +95,10 @@ class CsvColumns:
 
     @cached_property
     def _specials(self) -> tuple[bytes, ...]:
+        return self._find_specials()
+
+    def _find_specials(self) -> tuple[bytes, ...]:
+        """Return the bytes that pyarrow reads otherwise than the reader of rows does."""
         dialect = self.schema.dialect
         found = [b"\0", b"\n\n", b"\n\r\n"]
         found += [char.encode() for char in (dialect.quote, dialect.escape) if char is not None]
@@ -123,6 +127,10 @@ class CsvColumns:
 
     @cached_property
     def _options(self) -> tuple[Any, Any]:
+        return self._make_options()
+
+    def _make_options(self) -> tuple[Any, Any]:
+        """Return pyarrow's options of parsing, and of conversion."""
         import pyarrow as pa
         from pyarrow import csv
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from headrace.common._options.values import ValueKind
+from headrace.common._storage.file_system import ListedFile
 from headrace.common._storage.locations import location_of
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.datastream.connectors._files.rolling import (
@@ -137,8 +138,8 @@ class TableFileSource(FileSource):
     def gives(self) -> ChangelogMode | None:
         return self.mode
 
-    def takes(self, path: str) -> bool:
-        return self.columns.takes(path)
+    def takes(self, file: ListedFile) -> bool:
+        return self.columns.takes(file)
 
 
 @dataclass(frozen=True)
@@ -166,12 +167,12 @@ class _FileTable:
             request.metadata,
             request.partition_keys,
             options["partition.default-name"],
-            request.read,
+            request.projection,
             request.files_where,
             request.time_zone,
         )
         made = make_format(kind, request.name, extra.in_files, options)
-        if request.read is not None:
+        if request.projection is not None:
             made = made.of_columns(extra.decoded)
         return _FileTable(request, options, made, extra)
 

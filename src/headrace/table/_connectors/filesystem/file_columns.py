@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
+from headrace.common._storage.file_system import ListedFile
 from headrace.common._storage.locations import stat_file
 from headrace.errors import SqlValidationError, TypeMismatchError
 from headrace.sql.evaluate import compile_condition
@@ -19,6 +20,7 @@ from headrace.sql.types import (
     BIGINT,
     STRING,
     TimestampLtzType,
+    to_arrow,
 )
 from headrace.table._connectors.connector import MetadataField, TableRequest
 from headrace.table._formats.moments import read_time_ms
@@ -36,22 +38,24 @@ class FileColumns:
     """Adds columns to the rows of a file, and puts all in the order of the table.
 
     ``columns``: of the table. ``metadata``: by column, its key. ``default_partition``: the name of
-    a folder whose value is NULL or empty. ``read``: the names of the columns to give; None: all.
-    ``where``: files are left out whose rows do not meet it; in the time zone.
+    a folder whose value is NULL or empty. ``projection``: the names of the columns to give; None:
+    all. ``where``: files whose rows do not meet this condition are left out. ``time_zone``: that of
+    the session.
     """
 
     columns: Columns
     metadata: tuple[MetadataField, ...] = ()
     partition_keys: tuple[str, ...] = ()
     default_partition: str = ""
-    read: tuple[str, ...] | None = None
+    projection: tuple[str, ...] | None = None
     where: Expression | None = None
     time_zone: str = "UTC"
 
     @property
     def in_files(self) -> Columns:
         """The columns that files hold."""
-        return tuple(each for each in self.columns if each.name not in self.columns_of_files)
+        others = self.columns_of_files
+        return tuple(each for each in self.columns if each.name not in others)
 
     @property
     def columns_of_files(self) -> frozenset[str]:
@@ -62,7 +66,8 @@ class FileColumns:
     def decoded(self) -> tuple[str, ...]:
         """The columns of files that are needed; at least one, by which rows are counted."""
         names = tuple(column.name for column in self.in_files)
-        return tuple(each for each in names if each in self._schema.names) or names[:1]
+        given = frozenset(self._schema.names)
+        return tuple(each for each in names if each in given) or names[:1]
 
     def for_file(self, path: str) -> Callable[[Any], Any]:
         """Return a function from a batch of the columns ``decoded`` to one of those to give."""
@@ -71,7 +76,9 @@ class FileColumns:
         import pyarrow as pa
 
         schema = self._schema
-        values = self._values_of(path, self.columns_of_files.intersection(schema.names))
+        names = self.columns_of_files.intersection(schema.names)
+        is_known = names.isdisjoint(each.name for each in self.metadata)
+        values = self._values_of(ListedFile(path, 0, 0) if is_known else stat_file(path), names)
 
         def complete(batch: Any) -> Any:
             count = batch.num_rows
@@ -85,7 +92,7 @@ class FileColumns:
 
         return complete
 
-    def takes(self, path: str) -> bool:
+    def takes(self, file: ListedFile) -> bool:
         """Return whether the rows of a file meet the condition.
 
         Raises:
@@ -96,47 +103,48 @@ class FileColumns:
             return True
         import pyarrow as pa
 
-        values = self._values_of(path, columns_of(self.where))
-        batch = pa.RecordBatch.from_arrays(
-            [pa.repeat(value, 1) for value in values.values()], names=[*values]
-        )
-        holds = compile_condition(self.where, batch.schema)(batch, Session(self.time_zone))
-        return bool(holds.true_count)
+        schema, holds = self._compiled
+        values = self._values_of(file, schema.names)
+        arrays = [pa.repeat(values[name], 1) for name in schema.names]
+        batch = pa.RecordBatch.from_arrays(arrays, schema=schema)
+        return bool(holds(batch, Session(self.time_zone)).true_count)
+
+    @cached_property
+    def _compiled(self) -> tuple[Any, Any]:
+        """The columns of the condition, and its function."""
+        assert self.where is not None
+        schema = arrow_schema(chosen_columns(self.columns, columns_of(self.where)))
+        return schema, compile_condition(self.where, schema)
 
     @cached_property
     def _schema(self) -> Any:
-        return arrow_schema(chosen_columns(self.columns, self.read))
+        return arrow_schema(chosen_columns(self.columns, self.projection))
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: vars(self)[each.name] for each in fields(self)}
 
-    def _values_of(self, path: str, names: Collection[str]) -> dict[str, Any]:
+    def _values_of(self, file: ListedFile, names: Collection[str]) -> dict[str, Any]:
         """Return the values of some columns of a file, as Arrow scalars."""
         import pyarrow as pa
 
-        values: dict[str, Any] = {}
-        if any(each.name in names for each in self.metadata):
-            found = stat_file(path)
-            known: dict[str, Any] = {
-                "file.path": path,
-                "file.name": os.path.basename(path),
-                "file.size": found.size_bytes,
-                "file.modification-time": found.mtime_ms,
-            }
-            values |= {each.name: known[each.key] for each in self.metadata}
+        known: dict[str, Any] = {
+            "file.path": file.path,
+            "file.name": os.path.basename(file.path),
+            "file.size": file.size_bytes,
+            "file.modification-time": file.mtime_ms,
+        }
+        values = {each.name: known[each.key] for each in self.metadata}
         if self.partition_keys:
-            values |= self._partition_of(path)
+            values |= self._partition_of(file.path)
         scalars: dict[str, Any] = {}
-        for name, value in values.items():
-            if name not in names:
-                continue
-            kind = self._schema.field(name).type
+        for column in chosen_columns(self.columns, names):
+            name, kind, value = column.name, to_arrow(column.type), values[column.name]
             try:
                 scalars[name] = _scalar(value, kind, pa)
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
                 raise TypeMismatchError(
                     f"column {name!r} is {kind}, and for a file it is {value!r}",
-                    where={"file": path, "reason": str(error)},
+                    where={"file": file.path, "reason": str(error)},
                 ) from None
         return scalars
 

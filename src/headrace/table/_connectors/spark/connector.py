@@ -33,9 +33,13 @@ class SparkConnector(Connector):
     def source(self, request: TableRequest) -> TableSource:
         """Return the rows that the table has when the statement is planned."""
         options = read_options(request.name, request.options, _OPTIONS, (FILE_OPTION,))
-        columns = request.columns_read
+        # In a stream, the rows are stored with the checkpoint. A changed statement may continue
+        # from it, and read other columns.
+        columns = request.projected if request.batch else request.columns
         rows = spark_tables().rows(options["table"], [each.name for each in columns])
-        return TableSource(from_dataframe(rows), conversion=ColumnsOfSpark(columns), projects=True)
+        return TableSource(
+            from_dataframe(rows), conversion=ColumnsOfSpark(columns), projects=request.batch
+        )
 
     def sink(self, request: TableRequest) -> TableSink:
         """Return a sink that appends to the table exactly once.

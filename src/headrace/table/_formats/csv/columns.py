@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from headrace.common.typeinfo import TypeInformation, Types
@@ -22,14 +21,12 @@ class TableCsvColumns(CsvColumns):
     null: str | None = None
     quoted: bool = False
 
-    @cached_property
-    def _specials(self) -> tuple[bytes, ...]:
+    def _find_specials(self) -> tuple[bytes, ...]:
         # Blank lines need not be looked for: who counts the rows finds that they are missing.
-        return tuple(each for each in super()._specials if not each.endswith(b"\n"))
+        return tuple(each for each in super()._find_specials() if not each.endswith(b"\n"))
 
-    @cached_property
-    def _options(self) -> tuple[Any, Any]:
-        parsing, converting = super()._options
+    def _make_options(self) -> tuple[Any, Any]:
+        parsing, converting = super()._make_options()
         converting.null_values = [] if self.null is None else [self.null]
         converting.strings_can_be_null = self.null is not None
         if self.quoted:

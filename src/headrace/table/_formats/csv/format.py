@@ -44,7 +44,7 @@ class CsvTableFormat(TableFormat):
     dialect: CsvDialect = field(default_factory=CsvDialect)
     rules: CsvRules = field(default_factory=CsvRules)
     allow_comments: bool = False
-    read: tuple[str, ...] | None = None
+    projection: tuple[str, ...] | None = None
     """The names of the columns to decode; None: all. A line has the fields of all columns."""
 
     identifier = "csv"
@@ -86,15 +86,15 @@ class CsvTableFormat(TableFormat):
         )
 
     def of_columns(self, names: Collection[str]) -> Self:
-        return replace(self, read=tuple(names))
+        return replace(self, projection=tuple(names))
 
-    @property
+    @cached_property
     def schema(self) -> Any:
         return arrow_schema(self._decoded)
 
-    @property
+    @cached_property
     def _decoded(self) -> Columns:
-        return chosen_columns(self.columns, self.read)
+        return chosen_columns(self.columns, self.projection)
 
     def decode(self, values: Sequence[bytes]) -> Decoded:
         return decode_in_parts(values, self._decode_block, self._decode_one_by_one)
@@ -176,8 +176,9 @@ class CsvTableFormat(TableFormat):
     @cached_property
     def _reads(self) -> list[Any]:
         csv.field_size_limit(max(csv.field_size_limit(), sys.maxsize))
+        decoded = {column.name for column in self._decoded}
         return [
-            field_reader(column.type, self.rules) if column in self._decoded else None
+            field_reader(column.type, self.rules) if column.name in decoded else None
             for column in self.columns
         ]
 

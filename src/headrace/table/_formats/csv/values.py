@@ -161,8 +161,10 @@ def column_of_texts(texts: Any, kind: SqlType) -> Any | None:
 
 
 def arrays_of(given: Sequence[Any], kinds: Sequence[SqlType]) -> list[Any] | None:
-    """Return arrays of texts or of values as columns of the types; None: some texts must be read
-    one by one."""
+    """Return arrays as columns of the types. An array has the type already, or is of texts.
+
+    None: some texts must be read one by one.
+    """
     found = []
     for array, kind in zip(given, kinds, strict=True):
         made = array if array.type == to_arrow(kind) else column_of_texts(array, kind)

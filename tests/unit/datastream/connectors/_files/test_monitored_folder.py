@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headrace.common._storage.file_system import ListedFile
 from headrace.common.time import Duration
 from headrace.connector import Budget, Source, SplitEnumerator
 from headrace.datastream.connectors.file_system import FileSource, StreamFormat
@@ -89,6 +91,35 @@ def test_new_files_come_no_more_often_than_the_interval(tmp_path: Path) -> None:
     values, at = drain(source, source.enumerator(str(log)), at, START_MS + 5001)
     assert values == ["3"]
     assert at == {"folder": [3, 0]}
+
+
+@dataclass(frozen=True)
+class FilesOf(FileSource):
+    """The files whose names begin with one of some letters."""
+
+    letters: str = ""
+
+    def takes(self, file: ListedFile) -> bool:
+        return Path(file.path).name[0] in self.letters
+
+
+def test_files_that_were_left_out_are_read_by_a_later_program_that_takes_them(
+    tmp_path: Path,
+) -> None:
+    folder, log = tmp_path / "in", tmp_path / "log"
+    folder.mkdir()
+    for number, name in enumerate("abc"):
+        put(folder, name, str(number))
+    watched = watch(folder)
+    given = {each.name: getattr(watched, each.name) for each in fields(watched)}
+    source = FilesOf(**given, letters="b")
+    values, at = drain(source, source.enumerator(str(log)), {})
+    assert values == ["1"]
+    source = FilesOf(**given, letters="bc")
+    values, at = drain(source, source.enumerator(str(log)), at)
+    assert values == ["2"]
+    static = replace(source, discovery_interval_ms=None, letters="a")
+    assert [*static.enumerator(str(log)).initial(START_MS)] == [f"0000:{folder / 'a'}"]
 
 
 def test_no_file_is_read_twice_where_paths_become_absolute_or_relative(

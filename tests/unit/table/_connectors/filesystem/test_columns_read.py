@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from headrace.common import Configuration
+from headrace.common._storage.file_system import ListedFile
 from headrace.errors import DecodeError
-from headrace.sql.types import DATE, INT, STRING
+from headrace.sql.types import BIGINT, DATE, INT, STRING, TimestampLtzType
 from headrace.table import EnvironmentSettings, TableEnvironment
 from headrace.table._connectors.connector import MetadataField
+from headrace.table._connectors.filesystem.file_columns import FileColumns
+from tests.unit.sql.reading import expression
 from tests.unit.table.harness import columns, copy, rows, sink, source
 
 FORMATS = ("csv", "json", "avro", "parquet")
@@ -33,7 +37,9 @@ def table(folder: Path, name: str, read: tuple[str, ...] | None) -> Any:
     if name == "csv":
         options["csv.null-literal"] = "NULL"
     metadata = (MetadataField("n", "file.name"),)
-    return source("filesystem", OF, options, metadata=metadata, partition_keys=("p",), read=read)
+    return source(
+        "filesystem", OF, options, metadata=metadata, partition_keys=("p",), projection=read
+    )
 
 
 @pytest.fixture(scope="module", params=FORMATS)
@@ -63,9 +69,9 @@ def test_each_choice_of_columns_gives_their_values(written: Any) -> None:
 def test_a_field_that_is_not_read_may_be_wrong(tmp_path: Path, bad: list[str]) -> None:
     (tmp_path / "one.json").write_text("\n".join(bad))
     of, options = columns(a=INT, b=STRING), {"path": str(tmp_path), "format": "json"}
-    assert len(rows(source("filesystem", of, options, read=("b",)))) == len(bad)
+    assert len(rows(source("filesystem", of, options, projection=("b",)))) == len(bad)
     with pytest.raises(DecodeError, match="field 'a'"):
-        rows(source("filesystem", of, options, read=("a",)))
+        rows(source("filesystem", of, options, projection=("a",)))
 
 
 @pytest.mark.parametrize("count", [1, 100])
@@ -73,14 +79,14 @@ def test_a_line_of_csv_has_the_fields_of_all_columns(tmp_path: Path, count: int)
     file = tmp_path / "one.csv"
     of, options = columns(a=INT, b=STRING), {"path": str(tmp_path), "format": "csv"}
     file.write_text("x,y\n" * count)
-    found = rows(source("filesystem", of, options, read=("b",)))
+    found = rows(source("filesystem", of, options, projection=("b",)))
     assert [tuple(row) for row in found] == [("y",)] * count
     file.write_text("1,y\n" * count + "1,y,z\n")
     with pytest.raises(DecodeError, match="2 fields expected but was 3"):
-        rows(source("filesystem", of, options, read=("b",)))
+        rows(source("filesystem", of, options, projection=("b",)))
     lenient = options | {"csv.ignore-parse-errors": "true"}
     file.write_text("1,y\n" * count + "2\n")
-    found = rows(source("filesystem", of, lenient, read=("b",)))
+    found = rows(source("filesystem", of, lenient, projection=("b",)))
     assert [tuple(row) for row in found] == [("y",)] * count + [(None,)]
 
 
@@ -95,11 +101,12 @@ def test_a_changelog_is_read_whole(tmp_path: Path) -> None:
     assert "fields=[a, b]" in env.explain_sql("SELECT a FROM t")
 
 
-def environment() -> TableEnvironment:
+def environment(*, batch: bool = False) -> TableEnvironment:
     config = Configuration()
     config.set_string("execution.target", "local")
-    settings = EnvironmentSettings.new_instance().in_streaming_mode().with_configuration(config)
-    return TableEnvironment.create(settings.build())
+    settings = EnvironmentSettings.new_instance().with_configuration(config)
+    mode = settings.in_batch_mode() if batch else settings.in_streaming_mode()
+    return TableEnvironment.create(mode.build())
 
 
 @pytest.fixture
@@ -168,8 +175,8 @@ def days(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def with_table_of_days(folder: Path, **options: str) -> TableEnvironment:
-    env = environment()
+def with_table_of_days(folder: Path, *, batch: bool = False, **options: str) -> TableEnvironment:
+    env = environment(batch=batch)
     more = "".join(f", '{key}' = '{value}'" for key, value in options.items())
     env.execute_sql(
         "CREATE TABLE t (a BIGINT, `day` INT, f STRING METADATA FROM 'file.path') PARTITIONED BY"
@@ -178,6 +185,7 @@ def with_table_of_days(folder: Path, **options: str) -> TableEnvironment:
     return env
 
 
+@pytest.mark.parametrize("batch", [True, False])
 @pytest.mark.parametrize(
     ("where", "result"),
     [
@@ -188,15 +196,50 @@ def with_table_of_days(folder: Path, **options: str) -> TableEnvironment:
         ("`day` = 9", []),
     ],
 )
-def test_files_of_other_partitions_are_not_read(days: Path, where: str, result: list[Any]) -> None:
+def test_files_of_other_partitions_are_not_read(
+    days: Path, where: str, result: list[Any], batch: bool
+) -> None:
     expected = {f"day={'__DEFAULT_PARTITION__' if a == 3 else a}" for (a,) in result}
     for path in days.iterdir():
         if path.name not in expected:
             (path / "one.json").write_text("no JSON at all")
-    env = with_table_of_days(days)
+    env = with_table_of_days(days, batch=batch)
     query = f"SELECT a FROM t WHERE {where}"
     assert sorted(results(env, query)) == result
     assert "filesWhere=[" in env.explain_sql(query)
+
+
+def test_rows_of_no_file_are_counted(days: Path) -> None:
+    env = with_table_of_days(days, batch=True)
+    assert results(env, "SELECT COUNT(*) FROM t WHERE `day` = 9") == [(0,)]
+
+
+def test_the_watermark_of_a_stream_needs_all_files(days: Path) -> None:
+    for batch in (True, False):
+        env = environment(batch=batch)
+        env.execute_sql(
+            "CREATE TABLE t (a BIGINT, `day` INT, ts AS TO_TIMESTAMP_LTZ(a, 3), WATERMARK FOR ts"
+            " AS ts) PARTITIONED BY (`day`) WITH ('connector' = 'filesystem', 'format' = 'json',"
+            f" 'path' = '{days}')"
+        )
+        query = "SELECT a FROM t WHERE `day` = 2"
+        assert ("filesWhere=[" in env.explain_sql(query)) is batch
+        assert results(env, query) == [(2,)]
+
+
+def test_files_are_chosen_by_what_was_listed() -> None:
+    """No file is opened, and none need be there any more."""
+    of = columns(a=INT, f=STRING, s=BIGINT, m=TimestampLtzType(3))
+    keys = {"f": "file.name", "s": "file.size", "m": "file.modification-time"}
+    metadata = tuple(MetadataField(name, f"{key}") for name, key in keys.items())
+    kinds = {each.name: each.type for each in of}
+    where = expression("f LIKE 'a%' AND s > 9 AND m > TO_TIMESTAMP_LTZ(500, 3)", kinds)
+    made = FileColumns(of, metadata, projection=("a",), where=where)
+    for each in (made, pickle.loads(pickle.dumps(made))):
+        assert each.takes(ListedFile("/gone/ab", 10, 501))
+        assert not each.takes(ListedFile("/gone/ab", 10, 500))
+        assert not each.takes(ListedFile("/gone/b", 10, 501))
+        assert not each.takes(ListedFile("/gone/ab", 9, 501))
 
 
 def test_all_files_are_read_where_one_statement_needs_them(days: Path) -> None:
