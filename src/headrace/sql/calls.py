@@ -11,6 +11,7 @@ from headrace.sql.expressions import Call, Expression, Literal, PythonCall
 from headrace.sql.functions.casts import can_cast
 from headrace.sql.functions.table import FUNCTIONS, REFUSED, near
 from headrace.sql.functions.untyped_null import check_nulls
+from headrace.sql.nan import as_rewritten
 from headrace.sql.python_function import PythonFunction
 from headrace.sql.types import (
     CharacterType,
@@ -54,7 +55,7 @@ def resolve_call(
             result = result.with_nullable(result.nullable or name in ("=", "<>"))
         else:
             converted.append(implicit_cast(each, kind))
-    return Call(result, name, tuple(converted), tuple(options))
+    return as_rewritten(Call(result, name, tuple(converted), tuple(options)))
 
 
 def connected(name: str, parts: Sequence[Expression]) -> Expression | None:

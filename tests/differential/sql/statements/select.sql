@@ -134,3 +134,19 @@ SELECT CURRENT_DATABASE() AS d FROM t1 WHERE i = 1;
 
 -- case: similar_dot
 SELECT id FROM orders WHERE k SIMILAR TO '.';
+
+-- case: not_over_nan
+SELECT id, NOT (d < 0) AS a, NOT (d >= 0) AS b, NOT (d < 0 OR id > 5) AS c,
+  NOT (d > 0 AND id > 1) AS e, d NOT BETWEEN 0 AND 5 AS f, NOT (NOT (d < 0)) AS g,
+  NOT (d = 0) AS h, NOT (CASE WHEN id > 1 THEN d < 0 ELSE d > 0 END) AS i, NOT (id > d) AS j
+FROM (VALUES (1, CAST('NaN' AS DOUBLE)), (2, 1.0E0), (3, CAST(NULL AS DOUBLE)), (4, -1.0E0),
+  (7, CAST('NaN' AS DOUBLE))) AS t(id, d);
+
+-- case: nan_with_itself
+SELECT id, d = d AS a, d <> d AS b, d <= d AS c, d < d AS e, NOT (d = d) AS f
+FROM (VALUES (1, CAST('NaN' AS DOUBLE)), (2, 1.0E0), (3, CAST(NULL AS DOUBLE))) AS t(id, d);
+
+-- case: filters_of_nan
+SELECT id FROM (VALUES (1, CAST('NaN' AS DOUBLE)), (2, 1.0E0), (3, CAST(NULL AS DOUBLE)),
+  (4, -1.0E0), (5, 9.0E0)) AS t(id, d)
+WHERE NOT (d < 0) OR d NOT BETWEEN -5 AND 5;
