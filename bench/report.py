@@ -12,7 +12,7 @@ from bench import cluster, layers
 from bench.contenders import CASES, FEW_KEYS
 from bench.names import short, title, words
 from bench.results import ROUNDS, load
-from bench.targets import SQL, TARGETS, Both, Measured, Rounds, Target, ratio
+from bench.targets import FLINK_SQL, SQL, TARGETS, Both, Measured, Rounds, Target, ratio
 from bench.throughput import Figure, figures
 from bench.ysb import table as ysb
 from bench.ysb.contenders import CATCHING_UP, LIVE
@@ -53,6 +53,17 @@ def _best_in(case: str, prefix: str) -> Ask:
     return lambda m: m.beside(prefix, case)
 
 
+def _best_of_sql_in(case: str, prefix: str) -> Ask:
+    return lambda m: (m.best(case, SQL), m.best(case, prefix))
+
+
+def _from_kafka(measured: Measured) -> Both:
+    own, peer = (
+        measured.value("sql-kafka", name, "records_per_second") for name in (SQL, FLINK_SQL)
+    )
+    return own, peer
+
+
 def _best_of(prefix: str) -> Ask:
     return lambda m: m.beside(prefix, "a", "tune")
 
@@ -88,6 +99,18 @@ WINDOWS_IN_SHORT = (
     ("CSV, sums by window: Pathway", _best_in("csv-windows", "pathway")),
 )
 """The same for the windows and CSV jobs, in ``docs/benchmarks.md``."""
+
+SQL_IN_SHORT = (
+    ("GROUP BY, 10,000 keys: Flink SQL", _best_of_sql_in("sql-group-by", FLINK_SQL)),
+    ("GROUP BY, 10,000 keys: Spark's streaming SQL", _best_of_sql_in("sql-group-by", "spark-sql")),
+    ("GROUP BY, 1,000,000 keys: Flink SQL", _best_of_sql_in("sql-group-by-million", FLINK_SQL)),
+    ("windows of 10 s by key: Flink SQL", _best_of_sql_in("sql-tumble", FLINK_SQL)),
+    ("Kafka to Kafka, JSON, exactly once: Flink SQL", _from_kafka),
+    ("filter of Parquet: Spark SQL, batch", _best_of_sql_in("sql-parquet-filter", "spark-sql")),
+    ("a Python function, by row: PyFlink", _best_of_sql_in("sql-python-row", "pyflink-table")),
+    ("a Python function, pandas: PyFlink", _best_of_sql_in("sql-python-pandas", "pyflink-table")),
+)
+"""The same for SQL, in the README."""
 
 FAIRNESS = """\
 ## What each peer was given
@@ -166,6 +189,7 @@ def put_into_pages(root: Path, results: Path) -> None:
     )
     put(root / "docs/benchmarks.md", "windows", _in_short(measured, WINDOWS_IN_SHORT))
     put(root / "README.md", "rates", _in_short(measured, IN_SHORT))
+    put(root / "README.md", "sql-rates", _in_short(measured, SQL_IN_SHORT, "Headrace's SQL"))
     _copy_plots(results, root / "docs")
 
 
@@ -212,8 +236,10 @@ def _said(target: Target, found: Rounds) -> str:
     return "met" if target.met(found.median) else "**missed**"
 
 
-def _in_short(measured: Measured, lines: Iterable[tuple[str, Ask]]) -> str:
-    """A job by everyone's best settings, each beside what Headrace's stream did in that run."""
+def _in_short(
+    measured: Measured, lines: Iterable[tuple[str, Ask]], own_name: str = "Headrace streaming"
+) -> str:
+    """A job by everyone's best settings, each beside what Headrace did in that run."""
     rows = []
     for name, find in lines:
         own, rate = find(measured)
@@ -226,7 +252,7 @@ def _in_short(measured: Measured, lines: Iterable[tuple[str, Ask]]) -> str:
                 "" if to_it is None else _number(to_it.median),
             ]
         )
-    return table(["two cores", "records/s", "Headrace streaming, same run", "times as fast"], rows)
+    return table(["two cores", "records/s", f"{own_name}, same run", "times as fast"], rows)
 
 
 def _number(value: float) -> str:

@@ -100,3 +100,14 @@ def test_the_targets_find_the_rates_of_decoding(
         for rows in ("mixed", "numbers")
         for what in ("lines", "messages")
     ]
+
+
+def test_the_table_of_the_readme_finds_the_rates() -> None:
+    found = report._in_short(Measured({}), report.SQL_IN_SHORT, "Headrace's SQL")
+    assert found.count("not measured") == len(report.SQL_IN_SHORT)
+    rows = [
+        {"contender": name, "round": 0, "values": {"records_per_second": rate}}
+        for name, rate in (("headrace-sql", 300.0), ("flink-tables", 200.0))
+    ]
+    found = report._in_short(Measured({"sql-kafka": {"rows": rows}}), report.SQL_IN_SHORT)
+    assert "| Kafka to Kafka, JSON, exactly once: Flink SQL | 200 | 300 | 1.5 |" in found
