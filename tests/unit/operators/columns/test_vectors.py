@@ -194,17 +194,24 @@ def test_partial_results_are_put_together_as_one_by_one(
     parts: dict[tuple[Any, ...], Any] = {}
     for block in blocks:
         partials = []
+        # As in Flink, the order of merging counts: 1 is the greatest of NaN and 1 if NaN is merged
+        # with something else before.
+        of_block: dict[tuple[Any, ...], list[Any]] = {}
         for row in block:
             arrays = [pa.array([v], f.type) for v, f in zip(row, SCHEMA, strict=True)]
             batch = pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
             partials.append(partials_of_rows(vectors, batch, keys, None))
             key = tuple(row[names.index(name)] for name in keys)
-            states = one_by_one.setdefault(key, [each.zero() for each in accumulators])
+            states = of_block.setdefault(key, [each.zero() for each in accumulators])
             for place, aggregated in enumerate(described.aggregates):
                 given_values = tuple(row[names.index(name)] for name in aggregated.arguments)
                 accumulator = accumulators[place]
                 own = accumulator.add(accumulator.zero(), given_values)
                 states[place] = accumulator.merge(states[place], own)
+        for key, states in of_block.items():
+            before = one_by_one.get(key, [each.zero() for each in accumulators])
+            merged = zip(accumulators, before, states, strict=True)
+            one_by_one[key] = [each.merge(first, second) for each, first, second in merged]
         together = grouped(vectors, pa.Table.from_batches(partials), keys)
         added = parts_of(together, vectors)
         for row_number, key_row in enumerate(together.select([*keys]).to_pylist()):
