@@ -19,39 +19,56 @@ _SERVE_S = 0.05
 
 
 class GroupConsumer:
-    """Commits offsets for the group in its properties, without joining it."""
+    """Commits offsets for the group in its properties, without joining it.
+
+    One commit is on its way at a time: librdkafka may repeat it, and then an earlier one would come
+    after a later one. What is committed meanwhile is sent together.
+    """
 
     def __init__(self, properties: Mapping[str, Any]) -> None:
         self._kafka = confluent_kafka()
-        self._pending_commits = 0
+        self._waiting: dict[TopicPartition, int] = {}
+        self._calls_waiting = self._calls_sent = 0
         self._results: list[str | None] = []
         own = {"on_commit": self._on_commit, "error_cb": lambda error: None, **properties}
         self._consumer = make_client(self._kafka.Consumer, own)
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Begin to commit; ``results`` returns the results."""
+        """Begin to commit; ``results`` returns the results, one for each call."""
+        self._waiting.update(offsets)
+        self._calls_waiting += 1
+        self._send()
+
+    def _send(self) -> None:
+        if self._calls_sent or not self._calls_waiting:
+            return
         topic_partitions = [
             self._kafka.TopicPartition(*topic_partition, at)
-            for topic_partition, at in offsets.items()
+            for topic_partition, at in self._waiting.items()
         ]
+        calls, self._calls_waiting, self._waiting = self._calls_waiting, 0, {}
         try:
             self._consumer.commit(offsets=topic_partitions, asynchronous=True)
         except self._kafka.KafkaException as error:
-            self._results.append(text_of(error))
+            self._results += [text_of(error)] * calls
         else:
-            self._pending_commits += 1
+            self._calls_sent = calls
 
     def _on_commit(self, error: Any, topic_partitions: Sequence[Any]) -> None:
-        self._pending_commits -= 1
         wrong = [error] if error is not None else _list_partition_errors(topic_partitions)
-        self._results.append(text_of(wrong[0]) if wrong else None)
+        self._results += [text_of(wrong[0]) if wrong else None] * self._calls_sent
+        self._calls_sent = 0
+
+    def _serve(self, wait_s: float) -> None:
+        self._consumer.poll(wait_s)  # runs the callbacks
+        self._send()
 
     def results(self) -> Sequence[str | None]:
         """Return the results of the commits answered since the last call: an error, or None.
 
         librdkafka repeats a commit that nobody answers for as long as the client lives.
         """
-        self._consumer.poll(0)  # runs the callbacks
+        self._serve(0)
         found, self._results = self._results, []
         return found
 
@@ -78,8 +95,8 @@ class GroupConsumer:
         too.
         """
         end = time.monotonic() + CLOSING_S
-        while self._pending_commits and time.monotonic() < end:
-            self._consumer.poll(_SERVE_S)
+        while (self._calls_sent or self._calls_waiting) and time.monotonic() < end:
+            self._serve(_SERVE_S)
         del self._consumer
 
 

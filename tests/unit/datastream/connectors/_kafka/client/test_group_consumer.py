@@ -19,11 +19,14 @@ class SlowConsumer:
     def __init__(self, answer: Callable[[Any, Sequence[Any]], None]) -> None:
         self.answer = answer
         self.waiting: list[int] = []
+        self.sent: list[list[int]] = []
         self.polls = 0
 
     def commit(self, offsets: Any, asynchronous: bool) -> None:
         assert asynchronous, "the job would wait for the answer"
+        assert not any(each > 0 for each in self.waiting), "it may be repeated after this one"
         self.waiting.append(3)
+        self.sent.append([each.offset for each in offsets])
 
     def poll(self, timeout_s: float) -> None:
         self.polls += 1
@@ -48,9 +51,18 @@ def made(monkeypatch: pytest.MonkeyPatch) -> tuple[GroupConsumer, SlowConsumer]:
 def test_closing_waits_for_commits_under_way(made: tuple[GroupConsumer, SlowConsumer]) -> None:
     group, consumer = made
     group.commit({("t", 0): 4})
-    group.commit({("t", 0): 5})
+    group.commit({("t", 0): 5, ("t", 1): 7})
+    group.commit({("t", 0): 6})
     group.close()
-    assert consumer.polls == 3
+    assert consumer.sent == [[4], [6, 7]]
+    assert consumer.polls == 6
+
+
+def test_each_call_has_a_result(made: tuple[GroupConsumer, SlowConsumer]) -> None:
+    group, _ = made
+    for offset in range(3):
+        group.commit({("t", 0): offset})
+    assert [[*group.results()] for _ in range(6)] == [[], [], [None], [], [], [None, None]]
 
 
 def test_closing_does_not_wait_for_ever(
