@@ -37,8 +37,8 @@ CONTENDERS: Mapping[str, tuple[tuple[Contender, tuple[int, int]], ...]] = {
         (FLINK(options=EXACTLY), (200 * THOUSAND, 600 * THOUSAND)),
     ),
     SQL: (
-        (Contender("headrace-sql", "headrace_sql_job"), (2 * MILLION, 8 * MILLION)),
-        (Contender("flink-tables", "flink_sql_job", "pyflink"), (2 * MILLION, 8 * MILLION)),
+        (Contender("headrace-sql", "headrace_sql_job"), (1 * MILLION, 6 * MILLION)),
+        (Contender("flink-tables", "flink_sql_job", "pyflink"), (1 * MILLION, 6 * MILLION)),
     ),
 }
 """Who takes part, at which two sizes."""
