@@ -12,7 +12,7 @@ from headrace.sql.calls import connected
 from headrace.sql.constant_rows import varies
 from headrace.sql.evaluate import may_fail
 from headrace.sql.expressions import Call, ColumnRef, Expression, columns_of, transform
-from headrace.sql.rel import Calc, Rel, Scan, Watermark, with_inputs
+from headrace.sql.rel import Calc, Rel, Scan, Union, Watermark, reference, with_inputs
 
 Names = frozenset[str]
 Conditions = tuple[Expression, ...]
@@ -49,11 +49,15 @@ def _conditions(rel: Rel, conditions: Conditions, batch: bool) -> Iterator[tuple
         case Scan():
             yield rel, conditions
         case Calc():
-            sources = dict(zip(rel.names, rel.expressions, strict=True))
-            renamed = (_renamed(each, sources) for each in conditions)
-            above = (each for each in renamed if each is not None)
+            above = _renamed(conditions, dict(zip(rel.names, rel.expressions, strict=True)))
             own = () if rel.condition is None else _conjuncts(rel.condition)
             yield from _conditions(rel.input, (*above, *own), batch)
+        case Union():
+            names = [each.name for each in rel.columns]
+            for part in rel.parts:
+                columns = map(reference, part.columns)
+                of_part = _renamed(conditions, dict(zip(names, columns, strict=True)))
+                yield from _conditions(part, (*of_part,), batch)
         case Watermark() if batch:
             yield from _conditions(rel.input, conditions, batch)
         case _:
@@ -61,12 +65,15 @@ def _conditions(rel: Rel, conditions: Conditions, batch: bool) -> Iterator[tuple
                 yield from _conditions(each, (), batch)
 
 
-def _renamed(condition: Expression, sources: Mapping[str, Expression]) -> Expression | None:
-    """Return a condition over the input's columns; None: it reads computed columns."""
-    read = {name: sources[name] for name in columns_of(condition)}
-    if not all(isinstance(each, ColumnRef) for each in read.values()):
-        return None
-    return transform(condition, lambda e: read[e.name] if isinstance(e, ColumnRef) else None)
+def _renamed(conditions: Conditions, sources: Mapping[str, Expression]) -> Iterator[Expression]:
+    """Yield conditions over the input's columns; those that read computed columns are left out."""
+
+    def source(each: Expression) -> Expression | None:
+        return sources[each.name] if isinstance(each, ColumnRef) else None
+
+    for condition in conditions:
+        if all(isinstance(sources[name], ColumnRef) for name in columns_of(condition)):
+            yield transform(condition, source)
 
 
 def _chooses_files(condition: Expression, columns: Names) -> bool:

@@ -66,6 +66,14 @@ def test_a_condition_is_found_under_the_name_of_a_projection() -> None:
     assert files_of(where(is_(reference(column), "1"), renamed)) == [ONE]
 
 
+def test_a_condition_over_a_union_is_one_over_each_part() -> None:
+    other = Scan(("c", "d", "u"), (Column("x", INT), Column("day", STRING), Column("z", TIME)))
+    both_tables = Union((SCAN, where(is_(reference(other.fields[0]), 3), other)))
+    assert files_of(where(FIRST, both_tables)) == [ONE] * 2
+    twice = Union((SCAN, Calc(SCAN, ("a", "day", "t"), (A, cast(A, STRING), T))))
+    assert files_of(where(FIRST, twice)) == ["None"] * 2, "one part needs all files"
+
+
 def test_the_plans_of_a_job_read_what_one_of_them_needs() -> None:
     second = is_(DAY, "2")
     (both_days, same) = files_of(where(FIRST), where(second))
