@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from urllib.parse import quote, unquote
 
@@ -12,6 +13,7 @@ from headrace.sql.catalog.objects import CatalogDescription
 
 _SUFFIX = ".yaml"
 _COMMENT = "# COMMENT "
+_OPTION = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^"'].*?): (.*)""")
 
 
 class FileCatalogStore:
@@ -46,14 +48,14 @@ class FileCatalogStore:
             is_comment = line.startswith(_COMMENT)
             if not line.strip() or (line.startswith("#") and not is_comment):
                 continue
-            key, colon, value = line.partition(": ")
             try:
                 if is_comment:
                     comment = _unquoted(line.removeprefix(_COMMENT))
                     continue
-                if not colon:
+                option = _OPTION.fullmatch(line.strip())
+                if option is None:
                     raise ValueError("a line is 'key: value'")
-                found.append((_unquoted(key.strip()), _unquoted(value.strip())))
+                found.append((_unquoted(option[1].strip()), _unquoted(option[2].strip())))
             except ValueError as error:
                 problem = f"the definition of the catalog {name!r} cannot be read: line {number}"
                 where = {"file": str(path)}

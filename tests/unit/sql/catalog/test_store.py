@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from headrace.errors import CatalogError
@@ -65,6 +65,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path, line: str) -> None:
     st.dictionaries(st.text(min_size=1, max_size=5), st.text(max_size=8), max_size=4),
     st.none() | st.text(),
 )
+@example({": ": "", '"a: ': ": b"}, None)
 def test_options_and_comment_come_back(
     tmp_path_factory: pytest.TempPathFactory, given: dict[str, str], comment: str | None
 ) -> None:
