@@ -120,6 +120,13 @@ def transform(
     return expression
 
 
+def over_sources(expression: Expression, sources: Mapping[str, Expression]) -> Expression:
+    """Return the expression with each column replaced by what it is computed from."""
+    return transform(
+        expression, lambda each: sources[each.name] if isinstance(each, ColumnRef) else None
+    )
+
+
 def implementations(expressions: Iterable[Expression]) -> tuple[Implementation, ...]:
     """Return what computes the functions of users in expressions, each once."""
     found = {

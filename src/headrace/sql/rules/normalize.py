@@ -8,11 +8,10 @@ from headrace.common.changelog_mode import ChangelogMode
 from headrace.errors import SqlValidationError
 from headrace.sql.calls import connected
 from headrace.sql.expressions import (
-    ColumnRef,
     Expression,
     columns_of,
     implementations,
-    transform,
+    over_sources,
 )
 from headrace.sql.projection import reads
 from headrace.sql.rel import (
@@ -88,11 +87,7 @@ def _filtered(rel: Rel, condition: Expression) -> Rel | None:
     if not isinstance(rel, Calc) or rel.condition is not None:
         return None
     sources = dict(zip(rel.names, rel.expressions, strict=True))
-
-    def inlined(each: Expression) -> Expression | None:
-        return sources[each.name] if isinstance(each, ColumnRef) else None
-
-    below = _filtered(rel.input, transform(condition, inlined))
+    below = _filtered(rel.input, over_sources(condition, sources))
     return None if below is None else replace(rel, input=below)
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from headrace.sql.calls import connected
 from headrace.sql.constant_rows import varies
 from headrace.sql.evaluate import may_fail
-from headrace.sql.expressions import Call, ColumnRef, Expression, columns_of, transform
+from headrace.sql.expressions import Call, ColumnRef, Expression, columns_of, over_sources
 from headrace.sql.rel import Calc, Rel, Scan, Union, Watermark, reference, with_inputs
 
 Names = frozenset[str]
@@ -67,13 +67,9 @@ def _conditions(rel: Rel, conditions: Conditions, batch: bool) -> Iterator[tuple
 
 def _renamed(conditions: Conditions, sources: Mapping[str, Expression]) -> Iterator[Expression]:
     """Yield conditions over the input's columns; those that read computed columns are left out."""
-
-    def source(each: Expression) -> Expression | None:
-        return sources[each.name] if isinstance(each, ColumnRef) else None
-
     for condition in conditions:
         if all(isinstance(sources[name], ColumnRef) for name in columns_of(condition)):
-            yield transform(condition, source)
+            yield over_sources(condition, sources)
 
 
 def _chooses_files(condition: Expression, columns: Names) -> bool:

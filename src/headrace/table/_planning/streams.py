@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.changelog_mode import ChangelogMode
@@ -96,25 +97,29 @@ class TableStreams:
 
     def mode(self, scan: Scan) -> ChangelogMode:
         """Return the row kinds of a table."""
-        return self._source(scan).mode
+        return self._whole(scan).mode
 
     def projects(self, scan: Scan) -> bool:
         """Return whether a table's source can leave out columns.
 
         A changelog is read whole: its rows replace each other by all their columns.
         """
-        found = self._source(scan)
+        found = self._whole(scan)
         return found.projects and found.mode == ChangelogMode.insert_only()
 
     def columns_of_files(self, scan: Scan) -> frozenset[str]:
         """Return the columns of a table with the same value in all rows of a file."""
-        found = self._source(scan)
+        found = self._whole(scan)
         return found.columns_of_files if found.mode == ChangelogMode.insert_only() else frozenset()
 
     def locator(self, scan: Scan) -> str:
         """Return what a table reads."""
-        source = self._source(scan).source
+        source = self._whole(scan).source
         return f"{source.kind} {source.locator}"
+
+    def _whole(self, scan: Scan) -> TableSource:
+        """Return the source of all columns and files: what it is like depends on neither."""
+        return self._source(replace(scan, projection=None, files_where=None))
 
     def _source(self, scan: Scan) -> TableSource:
         found = self._sources.get(scan)

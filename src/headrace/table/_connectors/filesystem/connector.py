@@ -17,7 +17,6 @@ from headrace.datastream.connectors._files.rolling import (
     OutputFileConfig,
 )
 from headrace.datastream.connectors.file_system import FileSource
-from headrace.datastream.formats._file_format import FileFormat
 from headrace.errors import SqlValidationError
 from headrace.table._connectors.connector import Connector, TableRequest, TableSink, TableSource
 from headrace.table._connectors.filesystem.encoding import PartitionFolders, TableLineEncoder
@@ -86,7 +85,6 @@ class FilesystemConnector(Connector):
             (location_of(table.options["path"]),),
             discovery_interval_ms=table.options["source.monitor-interval"],
             mode=table.format.gives,
-            columns=table.extra,
         )
         read = source.absolute()
         encoded = table.reader_with_dictionaries
@@ -131,15 +129,15 @@ class FilesystemConnector(Connector):
 class TableFileSource(FileSource):
     """Files of a table."""
 
+    format: TableLines | CompletedFiles
     mode: ChangelogMode = field(default_factory=ChangelogMode.insert_only)
-    columns: FileColumns = field(default_factory=lambda: FileColumns(()))
 
     @property
     def gives(self) -> ChangelogMode | None:
         return self.mode
 
     def takes(self, file: ListedFile) -> bool:
-        return self.columns.takes(file)
+        return self.format.extra.takes(file)
 
 
 @dataclass(frozen=True)
@@ -177,14 +175,14 @@ class _FileTable:
         return _FileTable(request, options, made, extra)
 
     @property
-    def reader(self) -> FileFormat:
+    def reader(self) -> TableLines | CompletedFiles:
         """What reads the files."""
         if isinstance(self.format, BulkTableFormat):
             return CompletedFiles(self.format.file_format(), self.extra)
         return TableLines(self.format, self.extra)
 
     @property
-    def reader_with_dictionaries(self) -> FileFormat | None:
+    def reader_with_dictionaries(self) -> CompletedFiles | None:
         """The reader that keeps the dictionaries of the files; None: the format has none."""
         if not isinstance(self.format, ParquetTableFormat):
             return None
